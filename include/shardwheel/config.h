@@ -60,7 +60,7 @@ enum config_command {
     CONFIG_VERSION,
 };
 
-/* What `shardwheelctl` (or `shardwheel ctl`) is asked to do. */
+/* What `shardwheelctl` (or `shardwheel ctl`) is asked to do. Texts are those of the command line. */
 enum ctl_verb {
     CTL_NONE,
     CTL_SHARDS,
@@ -86,19 +86,19 @@ enum ctl_verb {
 #define CTL_SETTINGS_MAX 32
 struct config_ctl {
     enum ctl_verb verb; /* never CTL_NONE in a loaded config with CONFIG_CTL */
-    char *node;         /* of drain and undrain; else NULL */
-    int number;         /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
+    const char *node;   /* of drain and undrain; else NULL */
+    int64_t number;     /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
     int64_t log_id;     /* of kill and log; of cancel-later the later row */
     bool follow;        /* of log */
     bool verbose;       /* of doctor */
     bool ask_executors; /* of doctor */
-    char *zone;         /* of set-zone; else NULL */
-    char *group;        /* of alarm-test: an app name; NULL: all channels */
+    const char *zone;   /* of set-zone; else NULL */
+    const char *group;  /* of alarm-test: an app name; NULL: all channels */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
     int64_t job;        /* of job, set-job, trigger and why; else 0 */
     struct ctl_setting {
-        char *name; /* as on the line, without dashes; whether there is such a setting is not known here */
-        char *value;
+        const char *name; /* as on the line, without dashes; whether there is such a setting is not known here */
+        const char *value;
     } settings[CTL_SETTINGS_MAX]; /* of set-job, trigger, why and after-restore, in their order */
     size_t setting_count;
     bool json;
@@ -232,8 +232,8 @@ struct config {
 };
 
 /* Reads the command line, then what it and the environment name. `envp` and `argv` end with NULL (argv[0] is
- * skipped) and are not kept. ERR_INPUT names file and line (or argument or variable), key, what was given and
- * what was expected. */
+ * skipped). Of argv config_ctl keeps texts, in which a '=' may become their end; all else is copied. ERR_INPUT names
+ * file and line (or argument or variable), key, what was given and what was expected. */
 MUST_CHECK enum err config_load(int argc, char **argv, char **envp, struct config **out, struct errctx *ec);
 /* Reads all of it again. *out is the new whole, in which keys that cannot be reloaded keep the value of `current`
  * (a note says so for each that differs). On error nothing is made and `current` stays in force. `current` is
@@ -285,6 +285,5 @@ const struct config_note *config_get_notes(const struct config *config, size_t *
 void config_write_usage(struct buf *out);                           /* a few lines for --help */
 void config_write_ctl_usage(struct buf *out);                       /* the same for shardwheelctl */
 void config_write_help(enum config_format format, struct buf *out); /* every key: --help-config */
-void config_write_docs(struct buf *out);                            /* docs/configuration.md, whole */
 
 #endif

@@ -36,7 +36,7 @@ struct coord_grant {
 struct coord_opts {
     int shards; /* N */
     const char *node_name;
-    const char *servers; /* "host:port,host/path"; port 2181 where none is given, the path is optional and stands before
+    const char *servers; /* "host:port,host:port/path", as config has checked it; the path is optional and stands before
                             * the base path. NULL: standalone */
     const char *base_path; /* "/xxl-job" */
     int64_t session_timeout_ms;
@@ -136,11 +136,10 @@ struct coord_probe_server {
 struct coord_probe {
     struct coord_probe_server servers[COORD_PROBE_MAX];
     size_t count;
-    bool has_folder;    /* the base path is there: a node has been there */
     struct buf members; /* names of nodes that take part, one a line */
     char refused[200];  /* what the first server that was reached would not do, and why; "": nothing */
 };
-/* Into zeroed storage; to be followed by coord_probe_fini. ERR_INPUT: the list of servers is wrong. */
+/* Into zeroed storage; to be followed by coord_probe_fini. */
 MUST_CHECK enum err coord_look(const struct coord_probe_opts *opts, const struct clock *clock, struct coord_probe *out,
                                struct errctx *ec);
 void coord_probe_fini(struct coord_probe *probe);

@@ -96,15 +96,19 @@ static enum err bad_word(struct errctx *ec, size_t number, const char *what)
     return err_set(ec, ERR_INPUT, "word %zu: %s", number, what);
 }
 
+static bool is_url(const char *text)
+{
+    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
 static enum err check_target(enum channel_kind kind, const char *target, size_t number, struct errctx *ec)
 {
     struct mail_list list = {0};
     enum err e;
 
     if (kind != CHANNEL_MAIL)
-        return strncmp(target, "http://", 7) == 0 || strncmp(target, "https://", 8) == 0
-                   ? ERR_OK
-                   : bad_word(ec, number, "a URL that begins with https:// or http:// must follow the '='");
+        return is_url(target) ? ERR_OK
+                              : bad_word(ec, number, "a URL that begins with https:// or http:// must follow the '='");
     e = mail_list_parse(target, &list, ec);
     if (!e && (list.refused > 0 || list.count == 0))
         e = bad_word(ec, number, "mail addresses between commas must follow the '='");
@@ -265,7 +269,7 @@ static enum err check_row(const struct channel_row *row, enum channel_kind *kind
     }
     if (!is_name(row->name))
         return at_fault(field, "name", ec, "a name is letters, digits, '.', '_' and '-', 40 at most");
-    if ((strncmp(row->target, "http://", 7) != 0 && strncmp(row->target, "https://", 8) != 0) || !is_word(row->target))
+    if (!is_url(row->target) || !is_word(row->target))
         return at_fault(field, "url", ec, "url must begin with https:// or http:// and have no blank");
     if (row->secret[0] && !channel_limits[*kind].signs) {
         *field = "secret";

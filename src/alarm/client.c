@@ -37,9 +37,14 @@ struct client {
 
 /* ---- what libcurl calls ------------------------------------------------------------------------------------ */
 
-struct upload {
-    const char *data;
+/* What one of them is about. */
+struct call {
+    const char *from;        /* of a mail; NULL: a post */
+    struct curl_slist *list; /* its recipient; headers of a post */
+    const char *data;        /* that is to be sent yet */
     size_t len;
+    struct buf *answer; /* to a post */
+    int status;         /* out: of a post */
 };
 
 static size_t on_answer(char *data, size_t size, size_t count, void *arg)
@@ -53,12 +58,12 @@ static size_t on_answer(char *data, size_t size, size_t count, void *arg)
 
 static size_t on_read(char *to, size_t size, size_t count, void *arg)
 {
-    struct upload *up = arg;
-    size_t n = size * count < up->len ? size * count : up->len;
+    struct call *call = arg;
+    size_t n = size * count < call->len ? size * count : call->len;
 
-    memcpy(to, up->data, n);
-    up->data += n;
-    up->len -= n;
+    memcpy(to, call->data, n);
+    call->data += n;
+    call->len -= n;
     return n;
 }
 
@@ -97,30 +102,6 @@ static bool is_host(const char *host)
     return len > 0 && !host[len];
 }
 
-static enum err create(struct client *c, struct resolver *resolver, const struct clock *clock, struct client **out,
-                       struct errctx *ec)
-{
-    enum err e;
-
-    c->clock = clock;
-    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    c->easy = curl_easy_init();
-    atomic_init(&c->aborted, false);
-    if (!c->easy)
-        e = err_set(ec, ERR_NOMEM, "out of memory for a client");
-    else if (c->wake_fd < 0)
-        e = err_set(ec, ERR_IO, "event descriptor of a client: %s", strerror(errno));
-    else
-        e = resolver_watch(resolver, c->wake_fd, ec);
-    if (e) {
-        client_destroy(c);
-        return e;
-    }
-    c->resolver = resolver;
-    *out = c;
-    return ERR_OK;
-}
-
 static enum err allocate(struct client **out, struct errctx *ec)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
@@ -132,6 +113,70 @@ static enum err allocate(struct client **out, struct errctx *ec)
     }
     curl_global_cleanup();
     return err_set(ec, ERR_NOMEM, "out of memory for a client");
+}
+
+static bool may_call(const struct client *c, const char *text)
+{
+    struct ip ip;
+
+    return !c->guarded || (ip_parse(text, &ip) && executor_networks_allow(NULL, &ip));
+}
+
+/* What libcurl will take for host and port of the URL. */
+static enum err learn_host(struct client *c, struct errctx *ec)
+{
+    CURLU *parts = curl_url();
+    char *scheme = NULL, *host = NULL, *port = NULL;
+    int64_t number = 0;
+    CURLUcode r = parts ? CURLUE_OK : CURLUE_OUT_OF_MEMORY;
+    enum err e = ERR_OK;
+
+    r = r ? r : curl_url_set(parts, CURLUPART_URL, c->url, 0);
+    r = r ? r : curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0);
+    r = r ? r : curl_url_get(parts, CURLUPART_HOST, &host, 0);
+    r = r ? r : curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
+    bool fine =
+        !r && strstr(c->password ? "smtp smtps" : "http https", scheme) && parse_int(port, 1, UINT16_MAX, &number);
+    bool is_ip = fine && (host[0] == '[' || host_is_ip(host));
+    if (fine && !is_ip)
+        c->host = str_copy(host);
+    c->port = (int)number;
+    if (r == CURLUE_OUT_OF_MEMORY || (fine && !is_ip && !c->host))
+        e = err_set(ec, ERR_NOMEM, "out of memory for a client");
+    else if (!fine)
+        e = err_set(ec, ERR_INPUT, "that is no URL of http or https");
+    else if (is_ip && !may_call(c, host))
+        e = err_set(ec, ERR_INPUT, "calls to that address are not allowed");
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
+    return e;
+}
+
+/* Takes the client, whose members of its kind are there unless `e` says otherwise. */
+static enum err finish(struct client *c, enum err e, struct resolver *resolver, const struct clock *clock,
+                       struct client **out, struct errctx *ec)
+{
+    if (!e)
+        e = learn_host(c, ec);
+    c->clock = clock;
+    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    c->easy = curl_easy_init();
+    atomic_init(&c->aborted, false);
+    if (!e && !c->easy)
+        e = err_set(ec, ERR_NOMEM, "out of memory for a client");
+    if (!e && c->wake_fd < 0)
+        e = err_set(ec, ERR_IO, "event descriptor of a client: %s", strerror(errno));
+    if (!e)
+        e = resolver_watch(resolver, c->wake_fd, ec);
+    if (e) {
+        client_destroy(c);
+        return e;
+    }
+    c->resolver = resolver;
+    *out = c;
+    return ERR_OK;
 }
 
 enum err client_create_mail(const struct mail_opts *opts, struct resolver *resolver, const struct clock *clock,
@@ -153,50 +198,9 @@ enum err client_create_mail(const struct mail_opts *opts, struct resolver *resol
     c->password = str_copy(opts->password);
     c->tls = opts->tls;
     c->verify = opts->verify;
-    c->host = host_is_ip(opts->host) ? NULL : str_copy(opts->host);
-    c->port = opts->port;
-    if (!c->url || !c->password || (opts->username[0] && !c->username) || (!c->host && !host_is_ip(opts->host))) {
-        client_destroy(c);
-        return err_set(ec, ERR_NOMEM, "out of memory for the mail client");
-    }
-    return create(c, resolver, clock, out, ec);
-}
-
-static bool may_call(const struct client *c, const char *text)
-{
-    struct ip ip;
-
-    return !c->guarded || (ip_parse(text, &ip) && executor_networks_allow(NULL, &ip));
-}
-
-/* What libcurl will take for host and port of the URL. */
-static enum err learn_host(struct client *c, struct errctx *ec)
-{
-    CURLU *parts = curl_url();
-    char *scheme = NULL, *host = NULL, *port = NULL;
-    int64_t number = 0;
-    CURLUcode r = parts ? CURLUE_OK : CURLUE_OUT_OF_MEMORY;
-
-    r = r ? r : curl_url_set(parts, CURLUPART_URL, c->url, 0);
-    r = r ? r : curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0);
-    r = r ? r : curl_url_get(parts, CURLUPART_HOST, &host, 0);
-    r = r ? r : curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
-    bool fine =
-        !r && (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) && parse_int(port, 1, UINT16_MAX, &number);
-    bool forbidden = fine && (host[0] == '[' || host_is_ip(host)) && !may_call(c, host);
-    if (fine && host[0] != '[' && !host_is_ip(host))
-        c->host = str_copy(host);
-    c->port = (int)number;
-    bool no_memory = fine && host[0] != '[' && !host_is_ip(host) && !c->host;
-    curl_free(scheme);
-    curl_free(host);
-    curl_free(port);
-    curl_url_cleanup(parts);
-    if (no_memory || r == CURLUE_OUT_OF_MEMORY)
-        return err_set(ec, ERR_NOMEM, "out of memory for a webhook");
-    if (forbidden)
-        return err_set(ec, ERR_INPUT, "calls to that address are not allowed");
-    return fine ? ERR_OK : err_set(ec, ERR_INPUT, "that is no URL of http or https");
+    if (!c->url || !c->password || (opts->username[0] && !c->username))
+        e = err_set(ec, ERR_NOMEM, "out of memory for the mail client");
+    return finish(c, e, resolver, clock, out, ec);
 }
 
 enum err client_create_webhook(const char *url, const char *ca, bool guarded, struct resolver *resolver,
@@ -211,12 +215,9 @@ enum err client_create_webhook(const char *url, const char *ca, bool guarded, st
     c->guarded = guarded;
     c->url = str_copy(url);
     c->ca = ca[0] ? str_copy(ca) : NULL;
-    e = c->url && (c->ca || !ca[0]) ? learn_host(c, ec) : err_set(ec, ERR_NOMEM, "out of memory for a webhook");
-    if (e) {
-        client_destroy(c);
-        return e;
-    }
-    return create(c, resolver, clock, out, ec);
+    if (!c->url || (ca[0] && !c->ca))
+        e = err_set(ec, ERR_NOMEM, "out of memory for a webhook");
+    return finish(c, e, resolver, clock, out, ec);
 }
 
 void client_destroy(struct client *c)
@@ -297,14 +298,51 @@ static enum err find_server(struct client *c, struct curl_slist **out, struct er
     return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for a message");
 }
 
-/* What mails and webhooks have in common. */
-static bool set_options(struct client *c, const char *url, struct curl_slist *addresses)
+#define SET(option, value) ok = ok && curl_easy_setopt(easy, option, value) == CURLE_OK
+
+static bool set_mail_options(struct client *c, struct call *call)
+{
+    CURL *easy = c->easy;
+    long tls = c->tls == MAIL_TLS_TRY ? CURLUSESSL_TRY : c->tls == MAIL_TLS_NONE ? CURLUSESSL_NONE : CURLUSESSL_ALL;
+    bool ok = true;
+
+    SET(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+    SET(CURLOPT_USE_SSL, tls);
+    if (c->username) {
+        SET(CURLOPT_USERNAME, c->username);
+        SET(CURLOPT_PASSWORD, c->password);
+    }
+    SET(CURLOPT_MAIL_FROM, call->from);
+    SET(CURLOPT_MAIL_RCPT, call->list);
+    SET(CURLOPT_UPLOAD, 1L);
+    SET(CURLOPT_READFUNCTION, on_read);
+    SET(CURLOPT_READDATA, call);
+    return ok;
+}
+
+static bool set_post_options(struct client *c, struct call *call)
+{
+    CURL *easy = c->easy;
+    bool ok = true;
+
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_FORBID_REUSE, 1L); /* libcurl repeats a POST by itself when a kept connection ends under it */
+    SET(CURLOPT_POST, 1L);
+    SET(CURLOPT_POSTFIELDS, call->data);
+    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->len);
+    SET(CURLOPT_HTTPHEADER, call->list);
+    SET(CURLOPT_WRITEFUNCTION, on_answer);
+    SET(CURLOPT_WRITEDATA, call->answer);
+    return ok;
+}
+
+static bool set_options(struct client *c, const char *url, struct curl_slist *addresses, struct call *call)
 {
     CURL *easy = c->easy;
     bool ok = true;
 
     curl_easy_reset(easy); /* keeps the connection */
-#define SET(option, value) ok = ok && curl_easy_setopt(easy, option, value) == CURLE_OK
     SET(CURLOPT_URL, url);
     SET(CURLOPT_RESOLVE, addresses);
     SET(CURLOPT_RESOLVER_START_FUNCTION, c->host ? refuse_look_up : NULL);
@@ -322,46 +360,7 @@ static bool set_options(struct client *c, const char *url, struct curl_slist *ad
     SET(CURLOPT_XFERINFODATA, c);
     if (c->ca)
         SET(CURLOPT_CAINFO, c->ca);
-    return ok;
-}
-
-static bool set_mail_options(struct client *c, const char *from, struct curl_slist *to, struct upload *up)
-{
-    CURL *easy = c->easy;
-    long tls = c->tls == MAIL_TLS_TRY ? CURLUSESSL_TRY : c->tls == MAIL_TLS_NONE ? CURLUSESSL_NONE : CURLUSESSL_ALL;
-    bool ok = true;
-
-    SET(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
-    SET(CURLOPT_USE_SSL, tls);
-    if (c->username) {
-        SET(CURLOPT_USERNAME, c->username);
-        SET(CURLOPT_PASSWORD, c->password);
-    }
-    SET(CURLOPT_MAIL_FROM, from);
-    SET(CURLOPT_MAIL_RCPT, to);
-    SET(CURLOPT_UPLOAD, 1L);
-    SET(CURLOPT_READFUNCTION, on_read);
-    SET(CURLOPT_READDATA, up);
-    return ok;
-}
-
-static bool set_post_options(struct client *c, struct curl_slist *headers, const char *body, size_t len,
-                             struct buf *answer)
-{
-    CURL *easy = c->easy;
-    bool ok = true;
-
-    SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_FORBID_REUSE, 1L); /* libcurl repeats a POST by itself when a kept connection ends under it */
-    SET(CURLOPT_POST, 1L);
-    SET(CURLOPT_POSTFIELDS, body);
-    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
-    SET(CURLOPT_HTTPHEADER, headers);
-    SET(CURLOPT_WRITEFUNCTION, on_answer);
-    SET(CURLOPT_WRITEDATA, answer);
-#undef SET
-    return ok;
+    return ok && (call->from ? set_mail_options(c, call) : set_post_options(c, call));
 }
 
 /* What no repeat mends: somebody must change a setting. */
@@ -376,37 +375,39 @@ static bool is_setting(CURLcode code)
     return false;
 }
 
-static enum client_outcome judge(struct client *c, CURLcode code, struct errctx *ec)
+/* A sender, recipient or text that is refused comes as one of these, with the server's code of 4xx or 5xx. */
+static bool is_refusal(CURLcode code, int answer)
 {
+    return answer >= 400 && (code == CURLE_SEND_ERROR || code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_RECV_ERROR);
+}
+
+static enum client_outcome perform(struct client *c, const char *url, struct call *call, struct errctx *ec)
+{
+    struct curl_slist *addresses = NULL;
+    CURLcode code = CURLE_OUT_OF_MEMORY;
     long answer = 0;
 
+    c->reason[0] = '\0';
+    if (find_server(c, &addresses, ec) != ERR_OK)
+        return CLIENT_AWAY;
+    if (call->list && set_options(c, url, addresses, call))
+        code = curl_easy_perform(c->easy);
+    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &answer);
+    call->status = (int)answer;
+    curl_slist_free_all(addresses);
     if (code == CURLE_OK)
         return CLIENT_SENT;
-    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &answer);
     err_set(ec, ERR_LOST, "%s", c->reason[0] ? c->reason : curl_easy_strerror(code));
-    /* A refused sender, recipient or text comes as one of these, with the server's code of 4xx or 5xx. */
-    if (answer >= 400 && (code == CURLE_SEND_ERROR || code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_RECV_ERROR))
-        return CLIENT_REFUSED;
-    return is_setting(code) ? CLIENT_REFUSED : CLIENT_AWAY;
+    return is_setting(code) || (call->from && is_refusal(code, call->status)) ? CLIENT_REFUSED : CLIENT_AWAY;
 }
 
 enum client_outcome client_send_mail(struct client *c, const char *from, const char *to, const char *data, size_t len,
                                      struct errctx *ec)
 {
-    struct upload up = {data, len};
-    struct curl_slist *addresses = NULL, *recipients = NULL;
-    enum client_outcome outcome = CLIENT_AWAY;
+    struct call call = {.from = from, .list = curl_slist_append(NULL, to), .data = data, .len = len};
+    enum client_outcome outcome = perform(c, c->url, &call, ec);
 
-    c->reason[0] = '\0';
-    if (find_server(c, &addresses, ec) != ERR_OK)
-        return CLIENT_AWAY;
-    recipients = curl_slist_append(NULL, to);
-    if (recipients && set_options(c, c->url, addresses) && set_mail_options(c, from, recipients, &up))
-        outcome = judge(c, curl_easy_perform(c->easy), ec);
-    else
-        err_set(ec, ERR_NOMEM, "out of memory for a message");
-    curl_slist_free_all(recipients);
-    curl_slist_free_all(addresses);
+    curl_slist_free_all(call.list);
     return outcome;
 }
 
@@ -419,46 +420,23 @@ static bool add_header(struct curl_slist **list, const char *line)
     return grown != NULL;
 }
 
-static enum client_outcome perform_post(struct client *c, const char *url, struct curl_slist *headers, const char *body,
-                                        size_t len, int *status, struct buf *answer, struct errctx *ec)
-{
-    struct curl_slist *addresses = NULL;
-    enum client_outcome outcome = CLIENT_AWAY;
-    long number = 0;
-
-    if (find_server(c, &addresses, ec) != ERR_OK)
-        return CLIENT_AWAY;
-    if (set_options(c, url, addresses) && set_post_options(c, headers, body, len, answer)) {
-        CURLcode code = curl_easy_perform(c->easy);
-        curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &number);
-        *status = (int)number;
-        outcome = code == CURLE_OK ? CLIENT_SENT : is_setting(code) ? CLIENT_REFUSED : CLIENT_AWAY;
-        if (code != CURLE_OK)
-            err_set(ec, ERR_LOST, "%s", c->reason[0] ? c->reason : curl_easy_strerror(code));
-    } else {
-        err_set(ec, ERR_NOMEM, "out of memory for a message");
-    }
-    curl_slist_free_all(addresses);
-    return outcome;
-}
-
 enum client_outcome client_post(struct client *c, const char *query, const char *header, const char *body, size_t len,
                                 int *status, struct buf *answer, struct errctx *ec)
 {
-    struct curl_slist *headers = NULL;
+    struct call call = {.data = body, .len = len, .answer = answer};
     struct buf url = {0};
     enum client_outcome outcome = CLIENT_AWAY;
 
-    c->reason[0] = '\0';
     buf_puts(&url, c->url);
     if (query[0])
         buf_printf(&url, "%s%s", strchr(c->url, '?') ? "&" : "?", query);
-    if (!buf_failed(&url) && add_header(&headers, "Content-Type: application/json; charset=utf-8") &&
-        add_header(&headers, "Expect:") && (!header[0] || add_header(&headers, header)))
-        outcome = perform_post(c, url.data, headers, body, len, status, answer, ec);
+    if (!buf_failed(&url) && add_header(&call.list, "Content-Type: application/json; charset=utf-8") &&
+        add_header(&call.list, "Expect:") && (!header[0] || add_header(&call.list, header)))
+        outcome = perform(c, url.data, &call, ec);
     else
         err_set(ec, ERR_NOMEM, "out of memory for a message");
-    curl_slist_free_all(headers);
+    *status = call.status;
+    curl_slist_free_all(call.list);
     buf_fini(&url);
     return outcome;
 }

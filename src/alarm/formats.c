@@ -173,6 +173,16 @@ static void sign_json(struct buf *header, const char *secret, const struct buf *
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* What stands before and behind the text. */
+static const struct {
+    const char *before, *after;
+} frames[CHANNEL_KIND_COUNT] = {
+    [CHANNEL_DINGTALK] = {"{\"msgtype\":\"text\",\"text\":{\"content\":", "}}"},
+    [CHANNEL_WECOM] = {"{\"msgtype\":\"text\",\"text\":{\"content\":", "}}"},
+    [CHANNEL_FEISHU] = {"\"msg_type\":\"text\",\"content\":{\"text\":", "}}"},
+    [CHANNEL_SLACK] = {"{\"mrkdwn\":false,\"text\":", "}"},
+};
+
 void format_put(enum channel_kind kind, const char *secret, struct message *const *messages, size_t count,
                 int64_t now_ms, struct post *out)
 {
@@ -180,40 +190,20 @@ void format_put(enum channel_kind kind, const char *secret, struct message *cons
 
     buf_puts(&out->query, "");
     buf_puts(&out->header, "");
-    switch (kind) {
-    case CHANNEL_MAIL: break;
-    case CHANNEL_JSON:
+    if (kind == CHANNEL_JSON) {
         put_json(body, messages[0], now_ms);
         if (*secret)
             sign_json(&out->header, secret, body);
-        break;
-    case CHANNEL_DINGTALK:
-        if (*secret)
-            sign_dingtalk(&out->query, secret, now_ms);
-        buf_puts(body, "{\"msgtype\":\"text\",\"text\":{\"content\":");
-        put_json_text(body, kind, messages, count);
-        buf_puts(body, "}}");
-        break;
-    case CHANNEL_WECOM:
-        buf_puts(body, "{\"msgtype\":\"text\",\"text\":{\"content\":");
-        put_json_text(body, kind, messages, count);
-        buf_puts(body, "}}");
-        break;
-    case CHANNEL_FEISHU:
-        buf_puts(body, "{");
-        if (*secret)
-            sign_feishu(body, secret, now_ms);
-        buf_puts(body, "\"msg_type\":\"text\",\"content\":{\"text\":");
-        put_json_text(body, kind, messages, count);
-        buf_puts(body, "}}");
-        break;
-    case CHANNEL_SLACK:
-        buf_puts(body, "{\"mrkdwn\":false,\"text\":");
-        put_json_text(body, kind, messages, count);
-        buf_puts(body, "}");
-        break;
-    case CHANNEL_KIND_COUNT: break;
+        return;
     }
+    if (kind == CHANNEL_DINGTALK && *secret)
+        sign_dingtalk(&out->query, secret, now_ms);
+    buf_puts(body, kind == CHANNEL_FEISHU ? "{" : "");
+    if (kind == CHANNEL_FEISHU && *secret)
+        sign_feishu(body, secret, now_ms);
+    buf_puts(body, frames[kind].before);
+    put_json_text(body, kind, messages, count);
+    buf_puts(body, frames[kind].after);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */

@@ -127,17 +127,15 @@ static void put_encoded_words(struct buf *out, const char *text)
     }
 }
 
+/* No locale is set, so days and months are English. */
 static void put_date(struct buf *out, int64_t now_s)
 {
-    static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     time_t t = (time_t)now_s;
     struct tm utc;
+    char text[60];
 
-    if (gmtime_r(&t, &utc))
-        buf_printf(out, "Date: %s, %d %s %d %02d:%02d:%02d +0000\r\n", days[utc.tm_wday], utc.tm_mday,
-                   months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+    if (gmtime_r(&t, &utc) && strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S +0000", &utc))
+        buf_printf(out, "Date: %s\r\n", text);
 }
 
 /* ---- the body ---------------------------------------------------------------------------------------------- */

@@ -93,37 +93,39 @@ static void put_reason(struct buf *out, const struct alarm_facts *f)
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
+/* Takes the text: as UTF-8 of at most `max` bytes, with blanks for line ends and tabs where it is to be one line. */
+static char *fit(struct buf *text, size_t max, bool one_line)
+{
+    struct buf fitted = {0};
+
+    for (size_t i = 0; one_line && i < text->len; i++)
+        if (text->data[i] == '\n' || text->data[i] == '\r' || text->data[i] == '\t')
+            text->data[i] = ' ';
+    buf_puts(&fitted, "");
+    if (buf_failed(text))
+        fitted.failed = true;
+    else if (text->len)
+        text_put_utf8(&fitted, text->data, text->len, max);
+    buf_fini(text);
+    return buf_take(&fitted);
+}
+
 static char *copy_fitted(const char *text, size_t max)
 {
     struct buf b = {0};
 
-    buf_puts(&b, "");
-    if (text)
-        text_put_utf8(&b, text, strlen(text), max);
-    for (size_t i = 0; i < b.len; i++)
-        if (b.data[i] == '\n' || b.data[i] == '\r' || b.data[i] == '\t')
-            b.data[i] = ' ';
-    return buf_take(&b);
+    buf_puts(&b, text ? text : "");
+    return fit(&b, max, /*one_line=*/true);
 }
 
 static char *render(const char *text, const struct template_values *values, size_t value_max, size_t max, bool one_line)
 {
-    struct buf b = {0}, fitted = {0};
+    struct buf b = {0};
 
-    buf_puts(&b, "");
-    buf_puts(&fitted, "");
     template_put(&b, text, values, value_max);
     while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == ' '))
         b.data[--b.len] = '\0';
-    for (size_t i = 0; one_line && i < b.len; i++)
-        if (b.data[i] == '\n' || b.data[i] == '\r' || b.data[i] == '\t')
-            b.data[i] = ' ';
-    if (buf_failed(&b))
-        fitted.failed = true;
-    else
-        text_put_utf8(&fitted, b.data, b.len, max);
-    buf_fini(&b);
-    return buf_take(&fitted);
+    return fit(&b, max, one_line);
 }
 
 static struct message *finish(struct message *m)

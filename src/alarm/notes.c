@@ -8,96 +8,89 @@
 
 #define NOTES_MAX 2000 /* that wait for the database */
 
-struct note {
-    STAILQ_ENTRY(note) in_list; /* [lock] of the notes */
-    struct parcel *parcel;      /* [const] its own */
-    char channel[41];           /* [const] */
-};
-
 void notes_init(struct notes *n)
 {
     mutex_init(&n->lock, LOCK_COMPLETE);
-    STAILQ_INIT(&n->items);
+    STAILQ_INIT(&n->parcels);
     n->count = 0;
 }
 
 void notes_add(struct notes *n, const struct channel *channel, struct parcel *d)
 {
-    struct note *note = d->given_up ? NULL : calloc(1, sizeof *note);
-    bool room = false;
+    bool room;
 
-    if (note) {
-        note->parcel = d;
-        snprintf(note->channel, sizeof note->channel, "%s", channel->name);
-        mutex_lock(&n->lock);
-        room = n->count < NOTES_MAX;
-        if (room) {
-            STAILQ_INSERT_TAIL(&n->items, note, in_list);
-            n->count++;
-        }
-        mutex_unlock(&n->lock);
+    snprintf(d->channel, sizeof d->channel, "%s", channel->name);
+    mutex_lock(&n->lock);
+    room = !d->given_up && n->count < NOTES_MAX;
+    if (room) {
+        STAILQ_INSERT_TAIL(&n->parcels, d, in_queue);
+        n->count++;
     }
-    if (room)
-        return;
-    free(note);
-    parcel_destroy(d);
+    mutex_unlock(&n->lock);
+    if (!room)
+        parcel_destroy(d);
 }
 
-static struct note *take_all(struct notes *n, size_t *count)
+static size_t take_all(struct notes *n, struct parcel_list *out)
 {
+    size_t count;
+
+    STAILQ_INIT(out);
     mutex_lock(&n->lock);
-    struct note *first = STAILQ_FIRST(&n->items);
-    *count = n->count;
-    STAILQ_INIT(&n->items);
+    STAILQ_CONCAT(out, &n->parcels);
+    count = n->count;
     n->count = 0;
     mutex_unlock(&n->lock);
-    return first;
+    return count;
 }
 
-static void destroy_all(struct note *note)
+static void destroy_all(struct parcel_list *list)
 {
-    while (note) {
-        struct note *next = STAILQ_NEXT(note, in_list);
-        parcel_destroy(note->parcel);
-        free(note);
-        note = next;
+    struct parcel *d;
+
+    while ((d = STAILQ_FIRST(list)) != NULL) {
+        STAILQ_REMOVE_HEAD(list, in_queue);
+        parcel_destroy(d);
     }
 }
 
-static struct sent_alarm show(const struct note *note)
+static struct sent_alarm show(const struct parcel *d)
 {
-    const struct message *m = note->parcel->message;
+    const struct message *m = d->message;
 
     return (struct sent_alarm){.event = alarm_event_name(m->event),
                                .job_id = m->job_id,
                                .log_id = m->log_id,
                                .app_name = m->app_name,
-                               .channel = note->channel,
-                               .receiver = note->parcel->to ? note->parcel->to : "",
+                               .channel = d->channel,
+                               .receiver = d->to ? d->to : "",
                                .title = m->title,
-                               .error = note->parcel->sent ? NULL : note->parcel->error};
+                               .error = d->sent ? NULL : d->error};
 }
 
 enum err notes_write(struct notes *n, struct store_session *s, struct errctx *ec)
 {
-    size_t count, i = 0;
-    struct note *first = take_all(n, &count);
+    struct parcel_list list;
+    size_t count = take_all(n, &list), i = 0;
     struct sent_alarm *rows = count ? calloc(count, sizeof *rows) : NULL;
+    struct parcel *d;
     enum err e = ERR_OK;
 
-    for (struct note *note = first; note && rows; note = STAILQ_NEXT(note, in_list))
-        rows[i++] = show(note);
+    STAILQ_FOREACH(d, &list, in_queue)
+    if (rows)
+        rows[i++] = show(d);
     if (i > 0)
         e = store_add_told(s, rows, i, ec);
     free(rows);
-    destroy_all(first);
+    destroy_all(&list);
     return e;
 }
 
 void notes_fini(struct notes *n)
 {
-    size_t count;
+    struct parcel_list list;
 
-    destroy_all(take_all(n, &count));
+    take_all(n, &list);
+    destroy_all(&list);
     mutex_fini(&n->lock);
 }

@@ -8,17 +8,12 @@
 #ifndef ALARM_NOTES_H
 #define ALARM_NOTES_H
 
-#include <sys/queue.h>
-
 #include "alarm/receiver.h"
 
-struct note;
-STAILQ_HEAD(note_list, note);
-
 struct notes {
-    struct mutex lock;      /* rank LOCK_COMPLETE; never held across a call of others */
-    struct note_list items; /* [lock] oldest first */
-    size_t count;           /* [lock] */
+    struct mutex lock;          /* rank LOCK_COMPLETE; never held across a call of others */
+    struct parcel_list parcels; /* [lock] oldest first */
+    size_t count;               /* [lock] */
 };
 
 void notes_init(struct notes *n);

@@ -27,7 +27,10 @@ static enum err create_mail(struct outlets *o, const struct alarms_opts *opts, c
     own.channel = &o->mail_channel;
     own.from = o->from;
     e = client_create_mail(&opts->mail, opts->resolver, clock, &own.client, ec);
-    return e ? e : receiver_create(&own, clock, counters, &o->mail, ec);
+    if (!e)
+        e = receiver_create(&own, clock, counters, &o->mail, ec);
+    o->receivers[o->channels.count] = o->mail;
+    return e;
 }
 
 static enum err create_webhook(struct outlets *o, size_t i, const struct alarms_opts *opts,
@@ -51,7 +54,7 @@ static enum err create_webhook(struct outlets *o, size_t i, const struct alarms_
     }
     if (e)
         return err_wrap(ec, e, "shardwheel.alarm.channels: %s", channel->name);
-    return receiver_create(&own, clock, counters, &o->webhooks[i], ec);
+    return receiver_create(&own, clock, counters, &o->receivers[i], ec);
 }
 
 /* One that cannot be used, since the settings have its name for example, holds no other up. */
@@ -83,8 +86,8 @@ enum err outlets_create(const struct alarms_opts *opts, const struct receiver_op
         outlets_fini(out);
         return e;
     }
-    out->webhooks = calloc(out->channels.count + 1, sizeof(struct receiver *));
-    e = out->webhooks ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
+    out->receivers = calloc(out->channels.count + 1, sizeof(struct receiver *));
+    e = out->receivers ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
     if (!e && opts->mail.host[0])
         e = create_mail(out, opts, receiver, clock, counters, ec);
     for (size_t i = 0; i < out->channels.count && !e; i++)
@@ -109,34 +112,29 @@ bool outlets_serve(const struct outlets *o, const char *app)
 
 enum err outlets_start(struct outlets *o, struct errctx *ec)
 {
-    enum err e = o->mail ? receiver_start(o->mail, o->started++, ec) : ERR_OK;
+    enum err e = ERR_OK;
 
-    for (size_t i = 0; i < o->channels.count && !e; i++)
-        if (o->webhooks[i])
-            e = receiver_start(o->webhooks[i], o->started++, ec);
+    for (size_t i = 0; i <= o->channels.count && !e; i++)
+        if (o->receivers[i])
+            e = receiver_start(o->receivers[i], (int)i, ec);
     return e;
 }
 
 void outlets_stop(struct outlets *o)
 {
-    if (o->mail)
-        receiver_stop(o->mail);
-    for (size_t i = 0; i < o->channels.count; i++)
-        if (o->webhooks[i])
-            receiver_stop(o->webhooks[i]);
-    if (o->mail)
-        receiver_join(o->mail);
-    for (size_t i = 0; i < o->channels.count; i++)
-        if (o->webhooks[i])
-            receiver_join(o->webhooks[i]);
+    for (size_t i = 0; i <= o->channels.count; i++)
+        if (o->receivers[i])
+            receiver_stop(o->receivers[i]);
+    for (size_t i = 0; i <= o->channels.count; i++)
+        if (o->receivers[i])
+            receiver_join(o->receivers[i]);
 }
 
 void outlets_fini(struct outlets *o)
 {
-    receiver_destroy(o->mail);
-    for (size_t i = 0; o->webhooks && i < o->channels.count; i++)
-        receiver_destroy(o->webhooks[i]);
-    free(o->webhooks);
+    for (size_t i = 0; o->receivers && i <= o->channels.count; i++)
+        receiver_destroy(o->receivers[i]);
+    free(o->receivers);
     channels_fini(&o->channels);
     free(o->mail_channel.name);
     free(o->from);
@@ -197,8 +195,8 @@ enum err outlets_collect(struct outlets *o, const char *app, const char *emails,
             continue;
         if (channel->kind == CHANNEL_MAIL)
             e = add_mails(o, channel->target, message, owner, &posts, ec);
-        else if (o->webhooks[i])
-            e = add(&posts, o->webhooks[i], message, NULL, owner, ec);
+        else if (o->receivers[i])
+            e = add(&posts, o->receivers[i], message, NULL, owner, ec);
     }
     if (e) {
         outlet_posts_fini(&posts, true);

@@ -15,9 +15,9 @@ struct outlets {
     struct channel_list channels;
     struct channel mail_channel; /* stands for all mails */
     char *from;
-    struct receiver *mail;      /* NULL: no mail can be sent */
-    struct receiver **webhooks; /* as in `channels`; NULL for mails, and for one whose URL cannot be called */
-    int started;
+    struct receiver **receivers; /* as in `channels`, then that of all mails; NULL for a channel of mails, and for one
+                                  * whose URL cannot be called */
+    struct receiver *mail;       /* the last of them; NULL: no mail can be sent */
 };
 
 /* ERR_INPUT when a setting is wrong: the text begins with its key. Neither mail nor a webhook is fine: outlets_is_empty

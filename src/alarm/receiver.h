@@ -23,11 +23,12 @@
 #define RECEIVER_QUEUE_MAX 1000
 
 struct parcel {
-    STAILQ_ENTRY(parcel) in_queue;
-    struct message *message; /* a reference of its own */
-    char *to;                /* of a mail */
-    int64_t posted_mono_ms;  /* filled in by receiver_post */
-    void *owner;             /* for `done` */
+    STAILQ_ENTRY(parcel) in_queue; /* of whose it is */
+    struct message *message;       /* a reference of its own */
+    char *to;                      /* of a mail */
+    int64_t posted_mono_ms;        /* filled in by receiver_post */
+    void *owner;                   /* for `done` */
+    char channel[41];              /* for notes */
     /* Filled in by the receiver. */
     bool sent;
     bool given_up;   /* it was not tried as often as it may: the node stops, or another one tells now */

@@ -24,18 +24,14 @@ void recovery_reset(struct recovery *r)
     *r = (struct recovery){0};
 }
 
+static int compare_job(const void *id, const void *job)
+{
+    return compare_int64(id, &((const struct failing_job *)job)->job_id);
+}
+
 static const struct failing_job *find_job(const struct failing_job *jobs, size_t count, int64_t job_id)
 {
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (jobs[middle].job_id < job_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && jobs[low].job_id == job_id ? &jobs[low] : NULL;
+    return count ? bsearch(&job_id, jobs, count, sizeof *jobs, compare_job) : NULL;
 }
 
 /* A job that is new here may have succeeded before it was known to fail: its rows are read again. */

@@ -57,6 +57,16 @@ enum err template_check(const char *text, struct errctx *ec)
     return ERR_OK;
 }
 
+enum err templates_check(const char *title, const char *text, struct errctx *ec)
+{
+    enum err e = template_check(title, ec);
+
+    if (e)
+        return err_wrap(ec, e, "shardwheel.alarm.title");
+    e = template_check(text, ec);
+    return e ? err_wrap(ec, e, "shardwheel.alarm.text") : ERR_OK;
+}
+
 void template_put(struct buf *out, const char *text, const struct template_values *values, size_t value_max)
 {
     while (*text) {

@@ -32,6 +32,8 @@ struct template_values {
 
 /* ERR_INPUT says at which character what is wrong. */
 MUST_CHECK enum err template_check(const char *text, struct errctx *ec);
+/* Those of the settings; the text begins with the key. */
+MUST_CHECK enum err templates_check(const char *title, const char *text, struct errctx *ec);
 /* Appends; `text` was checked. NULL values count as "". Each value gives value_max bytes at most. */
 void template_put(struct buf *out, const char *text, const struct template_values *values, size_t value_max);
 

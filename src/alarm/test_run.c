@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A message of test to every channel. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "alarm/outlets.h"
@@ -15,31 +14,22 @@ struct test_run {
     size_t pending;    /* [lock] */
 };
 
-/* What came of one. */
-struct test_result {
-    bool sent;       /* [lock] of the run */
-    char error[300]; /* [lock] likewise */
-};
-
 static bool always(void *arg)
 {
     (void)arg;
     return true;
 }
 
+/* The parcel stays among the posts, with what came of it. */
 static void on_done(void *arg, const struct channel *channel, struct parcel *d)
 {
     struct test_run *run = arg;
-    struct test_result *result = d->owner;
 
-    (void)channel;
+    (void)channel, (void)d;
     mutex_lock(&run->lock);
-    result->sent = d->sent;
-    snprintf(result->error, sizeof result->error, "%s", d->error);
     run->pending--;
     cond_signal(&run->wake);
     mutex_unlock(&run->lock);
-    parcel_destroy(d);
 }
 
 static void wait_for_all(struct test_run *run, const struct clock *clock)
@@ -58,31 +48,24 @@ static enum err carry_out(struct test_run *run, struct outlets *outlets, struct 
                           void (*each)(void *arg, const char *channel, const char *to, const char *error), void *arg,
                           struct errctx *ec)
 {
-    struct test_result *results = calloc(posts->count + 1, sizeof *results);
-    char **to = calloc(posts->count + 1, sizeof(char *));
-    enum err e = results && to ? outlets_start(outlets, ec) : err_set(ec, ERR_NOMEM, "out of memory for the test");
+    enum err e = outlets_start(outlets, ec);
 
     run->pending = posts->count;
     for (size_t i = 0; i < posts->count && !e; i++) {
         struct parcel *d = posts->items[i].parcel;
-        to[i] = str_copy(d->to);
-        d->owner = &results[i];
         if (!receiver_post(posts->items[i].receiver, d)) {
             snprintf(d->error, sizeof d->error, "too many receivers");
-            on_done(run, receiver_get_channel(posts->items[i].receiver), d);
+            on_done(run, NULL, d);
         }
     }
     if (!e)
         wait_for_all(run, clock);
     outlets_stop(outlets);
-    for (size_t i = 0; i < posts->count && !e; i++)
-        each(arg, receiver_get_channel(posts->items[i].receiver)->name, to[i],
-             results[i].sent ? NULL : results[i].error);
-    for (size_t i = 0; to && i < posts->count; i++)
-        free(to[i]);
-    free(to);
-    free(results);
-    outlet_posts_fini(posts, /*with_parcels=*/e != ERR_OK);
+    for (size_t i = 0; i < posts->count && !e; i++) {
+        const struct parcel *d = posts->items[i].parcel;
+        each(arg, receiver_get_channel(posts->items[i].receiver)->name, d->to, d->sent ? NULL : d->error);
+    }
+    outlet_posts_fini(posts, /*with_parcels=*/true);
     return e;
 }
 
@@ -116,11 +99,7 @@ enum err alarms_test(const struct alarms_opts *opts, const char *app, const char
 
     mutex_init(&run.lock, LOCK_COMPLETE);
     cond_init(&run.wake);
-    e = template_check(opts->title, ec);
-    if (e)
-        err_wrap(ec, e, "shardwheel.alarm.title");
-    if (!e && (e = template_check(opts->text, ec)) != ERR_OK)
-        err_wrap(ec, e, "shardwheel.alarm.text");
+    e = templates_check(opts->title, opts->text, ec);
     if (!e)
         e = outlets_create(opts,
                            &(struct receiver_opts){.once = true, .may_send = always, .done = on_done, .arg = &run},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/args.h"
 
+#include "config/ctl_forms.h"
 #include "config/keys.h"
 
 #include <stdio.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 
 #define CTL_NAME "shardwheelctl"
-#define CTL_SHARDS_MAX 1024
 
 void args_fini(struct args *args)
 {
@@ -32,8 +32,12 @@ static struct quoted quote_arg(const char *arg)
 
 static enum err bad_usage(const struct args *args, struct errctx *ec, const char *arg, const char *what)
 {
-    return err_set(ec, ERR_INPUT, "command line: %s: %s; usage: %s", quote_arg(arg).s, what,
-                   args->is_ctl ? CONFIG_CTL_USAGE : CONFIG_USAGE);
+    const char *usage = !args->is_ctl ? CONFIG_USAGE
+                        : args->form  ? args->form->line
+                                      : "COMMAND [--config FILE]... [--data DIR] [--KEY=VALUE]...";
+
+    return err_set(ec, ERR_INPUT, "command line: %s: %s; usage: %s%s%s%s", quote_arg(arg).s, what,
+                   args->is_ctl ? CTL_NAME " " : "", args->form ? args->form->name : "", args->form ? " " : "", usage);
 }
 
 /* The value of --NAME VALUE or --NAME=VALUE at argv[*i]; NULL when it is another argument. *i moves over what was
@@ -57,170 +61,61 @@ static enum err take_option(const struct args *args, int argc, char **argv, int 
 
 /* ---- commands of shardwheelctl ------------------------------------------------------------------------------- */
 
-/* Flags on the line: which commands they go with stands in ctl_forms, and here what is said of all others. */
-enum { JSON = 1, FORCE = 2, DRY_RUN = 4, FOLLOW = 8, VERBOSE = 16, ASK = 32 };
-static const struct {
-    const char *name;
-    unsigned flag;
-    size_t offset; /* of a bool of struct config_ctl */
-    const char *misplaced;
-} ctl_flags[] = {
-    {"--json", JSON, offsetof(struct config_ctl, json), "it goes with commands that show or tell something"},
-    {"--force", FORCE, offsetof(struct config_ctl, force), "it goes with drain, set-zone and after-restore"},
-    {"--dry-run", DRY_RUN, offsetof(struct config_ctl, dry_run), "it goes with after-restore"},
-    {"--follow", FOLLOW, offsetof(struct config_ctl, follow), "it goes with log"},
-    {"--verbose", VERBOSE, offsetof(struct config_ctl, verbose), "it goes with doctor"},
-    {"--ask-executors", ASK, offsetof(struct config_ctl, ask_executors), "it goes with doctor"},
-};
-
 static bool *find_flag(struct args *args, size_t i)
 {
     return (bool *)((char *)&args->ctl + ctl_flags[i].offset);
 }
 
-/* Of a verb: what may stand on its line. */
-static const struct ctl_form {
-    const char *name;
-    enum ctl_verb verb;
-    const char *operand; /* what is said when one is missing; NULL: none follows */
-    int operands;
-    unsigned flags;
-    int64_t wait_ms; /* 0: it waits for nothing */
-} ctl_forms[] = {
-    {"shards", CTL_SHARDS, NULL, 0, JSON, 0},
-    {"nodes", CTL_NODES, NULL, 0, JSON, 0},
-    {"drain", CTL_DRAIN, "the node's name must follow", 1, FORCE, 30 * SECOND_MS},
-    {"undrain", CTL_UNDRAIN, "the node's name must follow", 1, 0, 0},
-    {"release", CTL_RELEASE, "the shard's number must follow", 1, 0, 30 * SECOND_MS},
-    {"reshard", CTL_RESHARD, "the number of shards must follow", 1, 0, 60 * SECOND_MS},
-    {"set-zone", CTL_SET_ZONE, "database or cron must follow, and the zone", 2, FORCE, 0},
-    {"job", CTL_JOB, "the job's id must follow", 1, JSON, 0},
-    {"set-job", CTL_SET_JOB, "the job's id must follow", 1, JSON, 0},
-    {"kill", CTL_KILL, "the id of the run's log row must follow", 1, 0, 0},
-    {"log", CTL_LOG, "the id of the run's log row must follow", 1, FOLLOW, 0},
-    {"alarm-test", CTL_ALARM_TEST, NULL, 0, JSON, 0},
-    {"trigger", CTL_TRIGGER, "the job's id must follow", 1, JSON, 0},
-    {"later", CTL_LATER, NULL, 0, JSON, 0},
-    {"cancel-later", CTL_CANCEL_LATER, "the id of the later row must follow", 1, 0, 0},
-    {"going-back", CTL_GOING_BACK, NULL, 0, JSON, 0},
-    {"why", CTL_WHY, "the job's id must follow", 1, JSON, 0},
-    {"after-restore", CTL_AFTER_RESTORE, NULL, 0, JSON | FORCE | DRY_RUN, 0},
-    {"doctor", CTL_DOCTOR, NULL, 0, JSON | VERBOSE | ASK, 30 * SECOND_MS},
-};
-#define CTL_VERBS                                                                                                      \
-    "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill, log, "                             \
-    "alarm-test, trigger, later, cancel-later, going-back, why, after-restore or doctor"
-
-static const struct ctl_form *find_form(enum ctl_verb verb)
+static enum err take_operand(struct args *args, char *arg, struct errctx *ec)
 {
-    for (size_t i = 0; i < ARRAY_LEN(ctl_forms); i++) {
-        if (ctl_forms[i].verb == verb)
-            return &ctl_forms[i];
-    }
-    return NULL;
-}
+    const struct ctl_operand *operand = args->form->operand;
+    bool is_zone = args->ctl.verb == CTL_SET_ZONE;
+    void *field;
 
-static enum err take_operand(struct args *args, const char *arg, struct errctx *ec)
-{
-    int64_t number = 0;
-
-    switch (args->ctl.verb) {
-    case CTL_DRAIN:
-    case CTL_UNDRAIN: args->ctl.node = (char *)arg; return ERR_OK;
-    case CTL_RELEASE:
-        if (!parse_int(arg, 0, CTL_SHARDS_MAX - 1, &number))
-            return bad_usage(args, ec, arg, "expected a shard, 0 to 1023");
-        break;
-    case CTL_RESHARD:
-        if (strcmp(arg, "cancel") && !parse_int(arg, 1, CTL_SHARDS_MAX, &number))
-            return bad_usage(args, ec, arg, "expected a number of shards, 1 to 1024, or cancel");
-        break;
-    case CTL_SET_ZONE:
-        if (args->operands == 2) {
-            args->ctl.zone = (char *)arg;
-            return ERR_OK;
-        }
-        if (strcmp(arg, "database") && strcmp(arg, "cron"))
-            return bad_usage(args, ec, arg, "expected database or cron");
-        args->ctl.is_cron_zone = !strcmp(arg, "cron");
-        return ERR_OK;
-    case CTL_JOB:
-    case CTL_SET_JOB:
-    case CTL_TRIGGER:
-    case CTL_WHY:
-        if (!parse_int(arg, 1, INT32_MAX, &args->ctl.job))
-            return bad_usage(args, ec, arg, "expected the id of a job, 1 to 2147483647");
-        return ERR_OK;
-    case CTL_KILL:
-    case CTL_LOG:
-        if (!parse_int(arg, 1, INT64_MAX, &args->ctl.log_id))
-            return bad_usage(args, ec, arg, "expected the id of a log row");
-        return ERR_OK;
-    case CTL_CANCEL_LATER:
-        if (!parse_int(arg, 1, INT64_MAX, &args->ctl.log_id))
-            return bad_usage(args, ec, arg, "expected the id of a later row");
-        return ERR_OK;
-    case CTL_NONE:
-    case CTL_SHARDS:
-    case CTL_LATER:
-    case CTL_GOING_BACK:
-    case CTL_AFTER_RESTORE:
-    case CTL_NODES:
-    case CTL_DOCTOR:
-    case CTL_ALARM_TEST: return bad_usage(args, ec, arg, "nothing follows that command");
-    }
-    args->ctl.number = (int)number;
-    return ERR_OK;
-}
-
-static enum err take_ctl_word(struct args *args, const char *arg, struct errctx *ec)
-{
-    const struct ctl_form *form;
-
-    if (args->ctl.verb == CTL_NONE) {
-        for (size_t i = 0; i < ARRAY_LEN(ctl_forms); i++) {
-            if (!strcmp(arg, ctl_forms[i].name)) {
-                args->ctl.verb = ctl_forms[i].verb;
-                return ERR_OK;
-            }
-        }
-        return bad_usage(args, ec, arg, "expected " CTL_VERBS);
-    }
-    form = find_form(args->ctl.verb);
-    if (form->operands && args->operands == form->operands)
+    if (!operand)
+        return bad_usage(args, ec, arg, "nothing follows that command");
+    if (args->operands == 1 + is_zone)
         return bad_usage(args, ec, arg, "that is one word too many");
+    field = (char *)&args->ctl + operand->offset;
     args->operands++;
-    return take_operand(args, arg, ec);
+    if (is_zone && args->operands == 1) {
+        args->ctl.is_cron_zone = !strcmp(arg, "cron");
+        return args->ctl.is_cron_zone || !strcmp(arg, "database")
+                   ? ERR_OK
+                   : bad_usage(args, ec, arg, "expected database or cron");
+    }
+    if (!operand->expected)
+        *(char **)field = arg;
+    else if (args->ctl.verb == CTL_RESHARD && !strcmp(arg, "cancel"))
+        args->ctl.number = 0;
+    else if (!parse_int(arg, operand->min, operand->max, field))
+        return bad_usage(args, ec, arg, operand->expected);
+    return ERR_OK;
 }
 
-/* *taken: it was an option of shardwheelctl alone. */
-static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
+static enum err refuse_command(const struct args *args, const char *arg, struct errctx *ec)
 {
-    const char *value;
-    int64_t seconds;
-    enum err e;
+    struct buf expected = {0};
 
-    *taken = true;
-    for (size_t k = 0; k < ARRAY_LEN(ctl_flags); k++) {
-        if (!strcmp(argv[*i], ctl_flags[k].name)) {
-            *find_flag(args, k) = true;
-            return ERR_OK;
-        }
+    buf_puts(&expected, "expected ");
+    ctl_forms_put_names(&expected);
+    bad_usage(args, ec, arg, buf_failed(&expected) ? "there is no such command" : expected.data);
+    buf_fini(&expected);
+    return ERR_INPUT;
+}
+
+static enum err take_ctl_word(struct args *args, char *arg, struct errctx *ec)
+{
+    if (args->form)
+        return take_operand(args, arg, ec);
+    for (size_t i = 0; i < ctl_form_count; i++) {
+        if (strcmp(arg, ctl_forms[i].name) != 0)
+            continue;
+        args->form = &ctl_forms[i];
+        args->ctl.verb = args->form->verb;
+        return ERR_OK;
     }
-    e = take_option(args, argc, argv, i, "--group", &value, ec);
-    if (e || value) {
-        args->ctl.group = (char *)value;
-        return e;
-    }
-    e = take_option(args, argc, argv, i, "--wait", &value, ec);
-    if (e || !value) {
-        *taken = false;
-        return e;
-    }
-    if (!parse_int(value, 1, 3600, &seconds))
-        return bad_usage(args, ec, value, "expected seconds, 1 to 3600");
-    args->ctl.wait_ms = seconds * SECOND_MS;
-    return ERR_OK;
+    return refuse_command(args, arg, ec);
 }
 
 /* --NAME VALUE or --NAME=VALUE of set-job, trigger, why and after-restore; keys of the node's settings have dots. The
@@ -250,20 +145,20 @@ static enum err take_job_setting(struct args *args, int argc, char **argv, int *
 
 static enum err check_ctl(struct args *args, struct errctx *ec)
 {
-    const struct ctl_form *form = find_form(args->ctl.verb);
+    const struct ctl_form *form = args->form;
 
     if (!form)
-        return bad_usage(args, ec, "", "expected " CTL_VERBS);
-    if (args->operands < form->operands)
-        return bad_usage(args, ec, form->name, form->operand);
-    for (size_t i = 0; i < ARRAY_LEN(ctl_flags); i++)
-        if (*find_flag(args, i) && !(form->flags & ctl_flags[i].flag))
+        return refuse_command(args, "", ec);
+    if (form->operand && args->operands < 1 + (form->verb == CTL_SET_ZONE))
+        return bad_usage(args, ec, form->name, form->operand->missing);
+    for (size_t i = 0; i < CTL_FLAGS; i++)
+        if (*find_flag(args, i) && !(form->flags & 1u << i))
             return bad_usage(args, ec, ctl_flags[i].name, ctl_flags[i].misplaced);
-    if (args->ctl.group && args->ctl.verb != CTL_ALARM_TEST)
+    if (args->ctl.group && form->verb != CTL_ALARM_TEST)
         return bad_usage(args, ec, "--group", "it goes with alarm-test");
     if (args->ctl.wait_ms && !form->wait_ms)
         return bad_usage(args, ec, "--wait", "it goes with drain, release, reshard and doctor");
-    if (args->ctl.verb == CTL_SET_JOB && !args->ctl.setting_count)
+    if (form->verb == CTL_SET_JOB && !args->ctl.setting_count)
         return bad_usage(args, ec, form->name, "a setting must follow, such as --time-zone Asia/Shanghai");
     if (!args->ctl.wait_ms)
         args->ctl.wait_ms = form->wait_ms;
@@ -272,15 +167,14 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
 
 /* ---- all command lines ---------------------------------------------------------------------------------------- */
 
-static enum err take_word(struct args *args, const char *arg, bool *seen, struct errctx *ec)
+static enum err take_word(struct args *args, char *arg, struct errctx *ec)
 {
     if (strchr(arg, '='))
         return bad_usage(args, ec, arg, "expected --KEY=VALUE");
     if (args->is_ctl)
         return take_ctl_word(args, arg, ec);
-    if (*seen)
+    if (args->operands++)
         return bad_usage(args, ec, arg, "there is one command already");
-    *seen = true;
     if (!strcmp(arg, "standalone")) {
         args->is_standalone = true;
         return ERR_OK;
@@ -304,48 +198,60 @@ static enum err take_setting(struct args *args, const char *arg, struct errctx *
         return bad_usage(args, ec, arg, "expected --KEY=VALUE");
     name = strndup(arg + 2, (size_t)(equals - arg - 2));
     if (!name)
-        return err_set(ec, ERR_NOMEM, "out of memory");
+        return no_memory(ec);
     e = settings_add(&args->settings, SETTING_FROM_ARGUMENT, "command line", name, equals + 1, ec);
     free(name);
     return e;
 }
 
-static enum err take_arg(int argc, char **argv, int *i, struct args *args, bool *has_command, struct errctx *ec)
+/* Options whose value may stand behind them; the last two are those of shardwheelctl. *taken: it was one. */
+static enum err take_known(int argc, char **argv, int *i, struct args *args, bool *taken, struct errctx *ec)
 {
-    const char *value;
+    static const char *const names[] = {"--config", "--data", "--group", "--wait"};
+    int64_t seconds;
+
+    for (size_t k = 0; k < (args->is_ctl ? 4 : 2); k++) {
+        const char *value;
+        enum err e = take_option(args, argc, argv, i, names[k], &value, ec);
+
+        *taken = value != NULL;
+        if (e || !value) {
+            if (e)
+                return e;
+            continue;
+        }
+        if (k == 0)
+            args->files[args->file_count++] = value;
+        else if (k == 1)
+            args->data_dir = value;
+        else if (k == 2)
+            args->ctl.group = value;
+        else if (parse_int(value, 1, 3600, &seconds))
+            args->ctl.wait_ms = seconds * SECOND_MS;
+        else
+            return bad_usage(args, ec, value, "expected seconds, 1 to 3600");
+        return ERR_OK;
+    }
+    for (size_t k = 0; args->is_ctl && !*taken && k < CTL_FLAGS; k++) {
+        if (strcmp(argv[*i], ctl_flags[k].name) != 0)
+            continue;
+        *find_flag(args, k) = true;
+        *taken = true;
+    }
+    return ERR_OK;
+}
+
+static enum err take_arg(int argc, char **argv, int *i, struct args *args, struct errctx *ec)
+{
+    bool taken = false;
     enum err e;
 
     if (argv[*i][0] != '-')
-        return take_word(args, argv[*i], has_command, ec);
-    if (args->is_ctl) {
-        bool taken;
-
-        e = take_ctl_option(args, argc, argv, i, &taken, ec);
-        if (e || taken)
-            return e;
-    }
-    e = take_option(args, argc, argv, i, "--config", &value, ec);
-    if (e)
-        return e;
-    if (value) {
-        args->files[args->file_count++] = value;
-        return ERR_OK;
-    }
-    e = take_option(args, argc, argv, i, "--data", &value, ec);
-    if (e)
-        return e;
-    if (value) {
-        args->data_dir = value;
-        return ERR_OK;
-    }
-    if (args->is_ctl) {
-        bool taken;
-
+        return take_word(args, argv[*i], ec);
+    e = take_known(argc, argv, i, args, &taken, ec);
+    if (!e && !taken && args->is_ctl)
         e = take_job_setting(args, argc, argv, i, &taken, ec);
-        if (e || taken)
-            return e;
-    }
-    return take_setting(args, argv[*i], ec);
+    return e || taken ? e : take_setting(args, argv[*i], ec);
 }
 
 /* What is printed and then ends goes before all else on the line, which is not even looked at. */
@@ -387,18 +293,16 @@ bool config_is_ctl(int argc, char **argv)
 
 enum err args_parse(int argc, char **argv, struct args *out, struct errctx *ec)
 {
-    bool has_command = false;
-
     out->is_ctl = config_is_ctl(argc, argv);
     if (find_question(argc, argv, out))
         return ERR_OK;
     out->files = calloc((size_t)(argc > 0 ? argc : 1), sizeof *out->files);
     if (!out->files)
-        return err_set(ec, ERR_NOMEM, "out of memory");
+        return no_memory(ec);
     if (out->is_ctl)
         out->command = CONFIG_CTL;
     for (int i = out->is_ctl && !strcmp(argc > 1 ? argv[1] : "", "ctl") ? 2 : 1; i < argc; i++) {
-        enum err e = take_arg(argc, argv, &i, out, &has_command, ec);
+        enum err e = take_arg(argc, argv, &i, out, ec);
 
         if (e)
             return e;

@@ -21,11 +21,6 @@
 
 #define SLIP_DISTANCE 2 /* a key this near to one of ours is a slip of the pen, also where it would be ignored */
 
-static enum err no_memory(struct errctx *ec)
-{
-    return err_set(ec, ERR_NOMEM, "out of memory");
-}
-
 void config_destroy(struct config *config)
 {
     if (!config)
@@ -45,25 +40,10 @@ void config_destroy(struct config *config)
     }
     jdbc_url_destroy(config->datasource);
     free(config->data_dir);
-    free(config->ctl.node);
-    free(config->ctl.zone);
-    for (size_t i = 0; i < config->ctl.setting_count; i++) {
-        free(config->ctl.settings[i].name);
-        free(config->ctl.settings[i].value);
-    }
-    free(config->ctl.group);
     free(config);
 }
 
 /* ---- gathering --------------------------------------------------------------------------------------------- */
-
-static const struct key_row *find_row(const char *name)
-{
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        if (name_is_equal(key_rows[i].name, name))
-            return &key_rows[i];
-    return NULL;
-}
 
 /* The row whose name is most like this one; *distance is how far off it is. A name that lacks our prefix is near. */
 static const struct key_row *find_nearest(const char *name, size_t *distance)
@@ -268,10 +248,7 @@ static enum err take_key(struct config *config, size_t index, const struct setti
                             "file",
                             row->name);
     free(text);
-    if (e)
-        return e;
-    config->origin->sources[index] = str_copy(setting->source);
-    return config->origin->sources[index] ? ERR_OK : no_memory(ec);
+    return e ? e : origin_set_source(config, index, setting->source, ec);
 }
 
 /* With server.ssl.enabled=false all of server.ssl. asks for nothing. */
@@ -359,34 +336,13 @@ static enum err check_keys(const struct settings *settings, char **envp, struct 
     for (size_t i = 0; !e && i < settings->count; i++) {
         const struct setting *setting = &settings->items[i];
 
-        if (settings_find(settings, setting->name) == setting && !find_row(setting->name))
+        if (settings_find(settings, setting->name) == setting && !key_find(setting->name))
             e = check_other(setting, settings, envp, origin, ec);
     }
     return e;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------- */
-
-/* What args borrowed from the command line becomes the config's own. */
-static bool copy_ctl(struct config_ctl *ctl)
-{
-    bool all = true;
-
-    if (ctl->node)
-        all = (ctl->node = str_copy(ctl->node)) != NULL && all;
-    if (ctl->zone)
-        all = (ctl->zone = str_copy(ctl->zone)) != NULL && all;
-    if (ctl->group)
-        all = (ctl->group = str_copy(ctl->group)) != NULL && all;
-    for (size_t i = 0; i < ctl->setting_count; i++) {
-        struct ctl_setting *set = &ctl->settings[i];
-
-        set->name = str_copy(set->name);
-        set->value = str_copy(set->value);
-        all = set->name && set->value && all;
-    }
-    return all;
-}
 
 static enum err create_with_defaults(const struct args *args, struct config **out, struct errctx *ec)
 {
@@ -399,8 +355,6 @@ static enum err create_with_defaults(const struct args *args, struct config **ou
     config->help_format = args->help_format;
     config->is_ctl = args->is_ctl;
     config->ctl = args->ctl;
-    if (!copy_ctl(&config->ctl))
-        e = no_memory(ec);
     config->origin = calloc(1, sizeof *config->origin);
     config->data_dir = str_copy(args->data_dir);
     if (!config->origin || (args->data_dir && !config->data_dir))

@@ -5,8 +5,6 @@
 #include "config/tree.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +29,6 @@ struct sink_arg {
     const char *path;
 };
 
-static enum err no_memory(struct errctx *ec)
-{
-    return err_set(ec, ERR_NOMEM, "out of memory");
-}
-
 static enum err add_pair(void *arg, const char *key, const char *value, int line, struct errctx *ec)
 {
     struct sink_arg *sink = arg;
@@ -46,36 +39,6 @@ static enum err add_pair(void *arg, const char *key, const char *value, int line
     e = buf_failed(&source) ? no_memory(ec) : settings_add(sink->out, SETTING_FROM_FILE, source.data, key, value, ec);
     buf_fini(&source);
     return e;
-}
-
-/* ERR_NOTFOUND when there is no such file. */
-static enum err read_whole(const char *path, struct buf *out, struct errctx *ec)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char chunk[4096];
-    ssize_t n = 0;
-    int error;
-
-    if (fd < 0)
-        return err_set(ec, errno == ENOENT || errno == ENOTDIR ? ERR_NOTFOUND : ERR_IO, "%s: %s", path,
-                       strerror(errno));
-    while (out->len <= MAX_FILE && !buf_failed(out)) {
-        n = read(fd, chunk, sizeof(chunk));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        buf_append(out, chunk, (size_t)n);
-    }
-    error = errno;
-    close(fd);
-    if (n < 0)
-        return err_set(ec, ERR_IO, "%s: %s", path, strerror(error));
-    if (buf_failed(out))
-        return no_memory(ec);
-    if (out->len > MAX_FILE)
-        return err_set(ec, ERR_INPUT, "%s: more than %d bytes: this is no properties file", path, MAX_FILE);
-    return ERR_OK;
 }
 
 /* Calls `each` for the parts of a list that the value of the setting holds, placeholders replaced. */
@@ -150,10 +113,14 @@ static enum err read_file(struct finder *f, const char *path, struct errctx *ec)
     struct sink_arg arg = {.out = f->out, .path = path};
     struct properties_sink sink = {.add = add_pair, .arg = &arg};
     struct buf text = {0};
-    enum err e = read_whole(path, &text, ec);
+    enum err e = file_read(path, 0, MAX_FILE, &text, ec);
 
+    if (e && e != ERR_NOMEM)
+        err_wrap(ec, e, "%s", path);
+    if (!e && text.len > MAX_FILE)
+        e = err_set(ec, ERR_INPUT, "%s: more than %d bytes: this is no properties file", path, MAX_FILE);
     if (!e)
-        e = properties_parse(path, text.data ? text.data : "", text.len, &sink, ec);
+        e = properties_parse(path, text.data, text.len, &sink, ec);
     buf_fini(&text);
     return e ? e : import_of_file(f, first, ec);
 }

@@ -11,89 +11,75 @@
 #define MAX_TIMEOUT_MS INT32_MAX
 
 /* What the parameters said, until all are read. */
-struct tls_words {
-    bool given;    /* sslMode, which goes before the others */
-    bool disabled; /* useSSL=false */
-    bool required; /* requireSSL=true */
-    bool verified; /* verifyServerCertificate=true */
+struct words {
+    struct jdbc_url *url;
+    bool mode_given; /* sslMode, which goes before the three below */
+    bool use_ssl, require_ssl, verify_certificate;
+    bool preserve_instants;
 };
 
-enum param {
-    PARAM_USER,
-    PARAM_PASSWORD,
-    PARAM_ZONE,
-    PARAM_PRESERVE_INSTANTS,
-    PARAM_SOCKET,
-    PARAM_CONNECT_TIMEOUT,
-    PARAM_SOCKET_TIMEOUT,
-    PARAM_SSL_MODE,
-    PARAM_USE_SSL,
-    PARAM_REQUIRE_SSL,
-    PARAM_VERIFY_CERTIFICATE,
-    PARAM_TLS_CA,
-    PARAM_MEANINGLESS, /* of the driver's own working; nothing here depends on it */
-};
+enum param_kind { PARAM_TEXT, PARAM_TIMEOUT, PARAM_MODE, PARAM_FLAG };
 
-static const struct {
+static const struct param {
     const char *name;
-    enum param param;
+    enum param_kind kind;
+    size_t offset; /* in struct jdbc_url; of a flag in struct words */
 } params[] = {
-    {"user", PARAM_USER},
-    {"password", PARAM_PASSWORD},
-    {"serverTimezone", PARAM_ZONE},
-    {"connectionTimeZone", PARAM_ZONE},
-    {"preserveInstants", PARAM_PRESERVE_INSTANTS},
-    {"localSocketAddress", PARAM_SOCKET},
-    {"localSocket", PARAM_SOCKET},
-    {"connectTimeout", PARAM_CONNECT_TIMEOUT},
-    {"socketTimeout", PARAM_SOCKET_TIMEOUT},
-    {"sslMode", PARAM_SSL_MODE},
-    {"useSSL", PARAM_USE_SSL},
-    {"requireSSL", PARAM_REQUIRE_SSL},
-    {"verifyServerCertificate", PARAM_VERIFY_CERTIFICATE},
-    {"serverSslCert", PARAM_TLS_CA},
-    {"allowLoadLocalInfile", PARAM_MEANINGLESS},
-    {"allowMultiQueries", PARAM_MEANINGLESS},
-    {"allowPublicKeyRetrieval", PARAM_MEANINGLESS},
-    {"autoReconnect", PARAM_MEANINGLESS},
-    {"autoReconnectForPools", PARAM_MEANINGLESS},
-    {"cachePrepStmts", PARAM_MEANINGLESS},
-    {"cacheResultSetMetadata", PARAM_MEANINGLESS},
-    {"cacheServerConfiguration", PARAM_MEANINGLESS},
-    {"characterEncoding", PARAM_MEANINGLESS},
-    {"characterSetResults", PARAM_MEANINGLESS},
-    {"connectionCollation", PARAM_MEANINGLESS},
-    {"defaultFetchSize", PARAM_MEANINGLESS},
-    {"elideSetAutoCommits", PARAM_MEANINGLESS},
-    {"failOverReadOnly", PARAM_MEANINGLESS},
-    {"initialTimeout", PARAM_MEANINGLESS},
-    {"maintainTimeStats", PARAM_MEANINGLESS},
-    {"maxReconnects", PARAM_MEANINGLESS},
-    {"noAccessToProcedureBodies", PARAM_MEANINGLESS},
-    {"nullCatalogMeansCurrent", PARAM_MEANINGLESS},
-    {"nullDatabaseMeansCurrent", PARAM_MEANINGLESS},
-    {"prepStmtCacheSize", PARAM_MEANINGLESS},
-    {"prepStmtCacheSqlLimit", PARAM_MEANINGLESS},
-    {"rewriteBatchedStatements", PARAM_MEANINGLESS},
-    {"tcpKeepAlive", PARAM_MEANINGLESS},
-    {"tinyInt1isBit", PARAM_MEANINGLESS},
-    {"transformedBitIsBoolean", PARAM_MEANINGLESS},
-    {"useAffectedRows", PARAM_MEANINGLESS},
-    {"useCursorFetch", PARAM_MEANINGLESS},
-    {"useInformationSchema", PARAM_MEANINGLESS},
-    {"useJDBCCompliantTimezoneShift", PARAM_MEANINGLESS},
-    {"useLegacyDatetimeCode", PARAM_MEANINGLESS},
-    {"useLocalSessionState", PARAM_MEANINGLESS},
-    {"useServerPrepStmts", PARAM_MEANINGLESS},
-    {"useUnicode", PARAM_MEANINGLESS},
-    {"yearIsDateType", PARAM_MEANINGLESS},
-    {"zeroDateTimeBehavior", PARAM_MEANINGLESS},
+    {"user", PARAM_TEXT, offsetof(struct jdbc_url, user)},
+    {"password", PARAM_TEXT, offsetof(struct jdbc_url, password)},
+    {"serverTimezone", PARAM_TEXT, offsetof(struct jdbc_url, time_zone)},
+    {"connectionTimeZone", PARAM_TEXT, offsetof(struct jdbc_url, time_zone)},
+    {"preserveInstants", PARAM_FLAG, offsetof(struct words, preserve_instants)},
+    {"localSocketAddress", PARAM_TEXT, offsetof(struct jdbc_url, socket)},
+    {"localSocket", PARAM_TEXT, offsetof(struct jdbc_url, socket)},
+    {"connectTimeout", PARAM_TIMEOUT, offsetof(struct jdbc_url, connect_timeout_ms)},
+    {"socketTimeout", PARAM_TIMEOUT, offsetof(struct jdbc_url, socket_timeout_ms)},
+    {"sslMode", PARAM_MODE, offsetof(struct jdbc_url, tls)},
+    {"useSSL", PARAM_FLAG, offsetof(struct words, use_ssl)},
+    {"requireSSL", PARAM_FLAG, offsetof(struct words, require_ssl)},
+    {"verifyServerCertificate", PARAM_FLAG, offsetof(struct words, verify_certificate)},
+    {"serverSslCert", PARAM_TEXT, offsetof(struct jdbc_url, tls_ca)},
 };
 
-static enum err no_memory(struct errctx *ec)
-{
-    return err_set(ec, ERR_NOMEM, "out of memory");
-}
+/* Of the driver's own working; nothing here depends on them. */
+static const char *const meaningless[] = {
+    "allowLoadLocalInfile",
+    "allowMultiQueries",
+    "allowPublicKeyRetrieval",
+    "autoReconnect",
+    "autoReconnectForPools",
+    "cachePrepStmts",
+    "cacheResultSetMetadata",
+    "cacheServerConfiguration",
+    "characterEncoding",
+    "characterSetResults",
+    "connectionCollation",
+    "defaultFetchSize",
+    "elideSetAutoCommits",
+    "failOverReadOnly",
+    "initialTimeout",
+    "maintainTimeStats",
+    "maxReconnects",
+    "noAccessToProcedureBodies",
+    "nullCatalogMeansCurrent",
+    "nullDatabaseMeansCurrent",
+    "prepStmtCacheSize",
+    "prepStmtCacheSqlLimit",
+    "rewriteBatchedStatements",
+    "tcpKeepAlive",
+    "tinyInt1isBit",
+    "transformedBitIsBoolean",
+    "useAffectedRows",
+    "useCursorFetch",
+    "useInformationSchema",
+    "useJDBCCompliantTimezoneShift",
+    "useLegacyDatetimeCode",
+    "useLocalSessionState",
+    "useServerPrepStmts",
+    "useUnicode",
+    "yearIsDateType",
+    "zeroDateTimeBehavior",
+};
 
 /* A plus stays one, so that serverTimezone=GMT+8 is what it
  * says; Java's drivers make it a blank, and nobody means that. */
@@ -181,13 +167,6 @@ static enum err parse_ssl_mode(const char *value, enum jdbc_tls *out, struct err
                    quote_word(value).s);
 }
 
-static void move_text(char **from, char **to)
-{
-    free(*to);
-    *to = *from;
-    *from = NULL;
-}
-
 static enum err add_unknown(struct jdbc_url *url, const char *name, struct errctx *ec)
 {
     char **names = realloc(url->unknown, (url->unknown_count + 1) * sizeof *names);
@@ -202,72 +181,68 @@ static enum err add_unknown(struct jdbc_url *url, const char *name, struct errct
     return ERR_OK;
 }
 
-/* Takes *value where it is kept. */
-static enum err apply_param(struct jdbc_url *url, struct tls_words *tls, const char *name, char **value,
-                            bool *preserve_instants, struct errctx *ec)
+static bool is_meaningless(const char *name)
 {
-    size_t i = 0;
-    bool flag = false;
-    enum err e = ERR_OK;
+    for (size_t i = 0; i < ARRAY_LEN(meaningless); i++)
+        if (!strcasecmp(name, meaningless[i]))
+            return true;
+    return false;
+}
 
-    while (i < ARRAY_LEN(params) && strcasecmp(name, params[i].name))
-        i++;
-    if (i == ARRAY_LEN(params))
-        return add_unknown(url, name, ec);
-    switch (params[i].param) {
-    case PARAM_USER: move_text(value, &url->user); break;
-    case PARAM_PASSWORD: move_text(value, &url->password); break;
-    case PARAM_ZONE: move_text(value, &url->time_zone); break;
-    case PARAM_PRESERVE_INSTANTS: e = parse_flag(name, *value, preserve_instants, ec); break;
-    case PARAM_SOCKET: move_text(value, &url->socket); break;
-    case PARAM_CONNECT_TIMEOUT: e = parse_timeout(name, *value, &url->connect_timeout_ms, ec); break;
-    case PARAM_SOCKET_TIMEOUT: e = parse_timeout(name, *value, &url->socket_timeout_ms, ec); break;
-    case PARAM_SSL_MODE:
-        e = parse_ssl_mode(*value, &url->tls, ec);
-        tls->given = true;
-        break;
-    case PARAM_USE_SSL:
-        e = parse_flag(name, *value, &flag, ec);
-        tls->disabled = !flag;
-        break;
-    case PARAM_REQUIRE_SSL: e = parse_flag(name, *value, &tls->required, ec); break;
-    case PARAM_VERIFY_CERTIFICATE: e = parse_flag(name, *value, &tls->verified, ec); break;
-    case PARAM_TLS_CA: move_text(value, &url->tls_ca); break;
-    case PARAM_MEANINGLESS: break;
+static enum err apply_param(struct words *words, const char *name, const char *text, size_t len, struct errctx *ec)
+{
+    const struct param *param = params;
+    char what[80];
+    char *value = NULL;
+    void *field;
+    enum err e;
+
+    while (param < params + ARRAY_LEN(params) && strcasecmp(name, param->name))
+        param++;
+    snprintf(what, sizeof(what), "parameter %.60s", name);
+    if (param == params + ARRAY_LEN(params)) {
+        e = jdbc_param_decode(text, len, what, &value, ec);
+        free(value);
+        return e || is_meaningless(name) ? e : add_unknown(words->url, name, ec);
     }
+    field = (char *)(param->kind == PARAM_FLAG ? (void *)words : (void *)words->url) + param->offset;
+    if (param->kind == PARAM_TEXT)
+        return jdbc_param_decode(text, len, what, field, ec);
+    e = jdbc_param_decode(text, len, what, &value, ec);
+    if (!e && param->kind == PARAM_FLAG)
+        e = parse_flag(name, value, field, ec);
+    else if (!e && param->kind == PARAM_TIMEOUT)
+        e = parse_timeout(name, value, field, ec);
+    else if (!e)
+        e = parse_ssl_mode(value, field, ec);
+    words->mode_given = words->mode_given || param->kind == PARAM_MODE;
+    free(value);
     return e;
 }
 
-static enum err parse_param(struct jdbc_url *url, struct tls_words *tls, const char *text, size_t len,
-                            bool *preserve_instants, struct errctx *ec)
+/* Names are taken as they stand, so that jdbc_url_write_redacted knows a password by its name too. */
+static enum err parse_param(struct words *words, const char *text, size_t len, struct errctx *ec)
 {
     const char *equals = memchr(text, '=', len);
     size_t name_len = equals ? (size_t)(equals - text) : len;
-    char *name = NULL;
-    char *value = NULL;
-    char what[80];
-    enum err e;
+    char *name = strndup(text, name_len);
+    enum err e = name ? apply_param(words, name, equals ? equals + 1 : text, equals ? len - name_len - 1 : 0, ec)
+                      : no_memory(ec);
 
-    /* Names are taken as they stand, so that jdbc_url_write_redacted knows a password by its name too. */
-    name = strndup(text, name_len);
-    if (!name)
-        return no_memory(ec);
-    snprintf(what, sizeof(what), "parameter %.60s", name);
-    e = jdbc_param_decode(equals ? equals + 1 : text, equals ? len - name_len - 1 : 0, what, &value, ec);
-    if (e)
-        goto out;
-    e = apply_param(url, tls, name, &value, preserve_instants, ec);
-out:
     free(name);
-    free(value);
     return e;
+}
+
+static void unset(char **text)
+{
+    free(*text);
+    *text = NULL;
 }
 
 /* Shell scripts and XML leave their marks: \& and &amp; stand for & too. */
 enum err jdbc_param_parse(struct jdbc_url *url, const char *text, struct errctx *ec)
 {
-    struct tls_words tls = {0};
-    bool preserve_instants = true;
+    struct words words = {.url = url, .use_ssl = true, .preserve_instants = true};
 
     while (*text) {
         size_t len = strcspn(text, "&");
@@ -279,25 +254,21 @@ enum err jdbc_param_parse(struct jdbc_url *url, const char *text, struct errctx 
         if (!strncmp(next, "amp;", 4))
             next += 4;
         if (len)
-            e = parse_param(url, &tls, text, len, &preserve_instants, ec);
+            e = parse_param(&words, text, len, ec);
         if (e)
             return e;
         text = next;
     }
-    if (!tls.given)
-        url->tls = tls.disabled   ? JDBC_TLS_DISABLED
-                   : tls.verified ? JDBC_TLS_VERIFY_CA
-                   : tls.required ? JDBC_TLS_REQUIRED
-                                  : JDBC_TLS_PREFERRED;
-    if (url->time_zone && (!preserve_instants || !*url->time_zone || !strcasecmp(url->time_zone, "LOCAL"))) {
-        free(url->time_zone);
-        url->time_zone = NULL;
-    }
+    if (!words.mode_given)
+        url->tls = !words.use_ssl             ? JDBC_TLS_DISABLED
+                   : words.verify_certificate ? JDBC_TLS_VERIFY_CA
+                   : words.require_ssl        ? JDBC_TLS_REQUIRED
+                                              : JDBC_TLS_PREFERRED;
+    if (url->time_zone && (!words.preserve_instants || !*url->time_zone || !strcasecmp(url->time_zone, "LOCAL")))
+        unset(&url->time_zone);
     if (url->time_zone && !strcasecmp(url->time_zone, "SERVER"))
         memcpy(url->time_zone, "SERVER", 6);
-    if (url->socket && !*url->socket) {
-        free(url->socket);
-        url->socket = NULL;
-    }
+    if (url->socket && !*url->socket)
+        unset(&url->socket);
     return ERR_OK;
 }

@@ -35,11 +35,6 @@ void jdbc_url_destroy(struct jdbc_url *url)
     free(url);
 }
 
-static enum err no_memory(struct errctx *ec)
-{
-    return err_set(ec, ERR_NOMEM, "out of memory");
-}
-
 static enum err add_host(struct jdbc_url *url, const char *text, size_t len, struct errctx *ec)
 {
     const char *end = text + len;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/keys.h"
 
+#include "config/settings.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,14 @@ const struct key_row key_rows[KEY_COUNT] = {
     CONFIG_KEYS(KEY_ROW)
 #undef KEY_ROW
 };
+
+const struct key_row *key_find(const char *name)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        if (name_is_equal(key_rows[i].name, name))
+            return &key_rows[i];
+    return NULL;
+}
 
 const char *key_section_title(enum key_section section)
 {
@@ -107,7 +117,7 @@ enum err key_copy(const struct key_row *row, const struct config *from, struct c
     if (text) {
         value.text = str_copy(text);
         if (!value.text)
-            return err_set(ec, ERR_NOMEM, "out of memory");
+            return no_memory(ec);
     }
     key_store(row, to, &value);
     return ERR_OK;

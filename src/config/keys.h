@@ -286,6 +286,7 @@ enum {
 };
 
 extern const struct key_row key_rows[KEY_COUNT];
+const struct key_row *key_find(const char *name); /* by its relaxed name; NULL: there is none */
 const char *key_section_title(enum key_section section);
 enum key_held key_held(enum key_kind kind);
 

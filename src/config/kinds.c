@@ -100,7 +100,7 @@ static enum err parse_servers(char **text, struct errctx *ec)
             return err_set(ec, ERR_INPUT, "the path at the end is none");
         chroot = path[1] ? str_copy(path) : NULL;
         if (path[1] && !chroot)
-            return err_set(ec, ERR_NOMEM, "out of memory");
+            return no_memory(ec);
         *path = 0;
     }
     while ((item = strsep(&next, ","))) {
@@ -114,7 +114,7 @@ static enum err parse_servers(char **text, struct errctx *ec)
     if (chroot)
         buf_puts(&out, chroot);
     if (buf_failed(&out)) {
-        e = err_set(ec, ERR_NOMEM, "out of memory");
+        e = no_memory(ec);
         goto out;
     }
     free(*text);
@@ -179,7 +179,7 @@ enum err key_parse(const struct key_row *row, const char *text, struct key_value
     enum err e;
 
     if (!copy)
-        return err_set(ec, ERR_NOMEM, "out of memory");
+        return no_memory(ec);
     /* Blanks at the end are part of a password or user name, as in Java; they never are of anything else. */
     if (row->kind != KIND_TEXT) {
         char *end = copy + strlen(copy);

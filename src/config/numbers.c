@@ -70,18 +70,8 @@ static bool parse_with_unit(const char *text, const struct unit *units, size_t c
     return factor && !__builtin_mul_overflow(value, factor, out);
 }
 
-/* Seconds may have a fraction; digits after the milliseconds are dropped. *p is left behind the digits. */
-static int64_t read_millis(const char **p)
-{
-    int64_t millis = 0;
-    int64_t weight = 100;
-
-    for (; isdigit((unsigned char)**p); (*p)++, weight /= 10)
-        millis += (**p - '0') * weight;
-    return millis;
-}
-
-/* ISO 8601 as Java's Duration reads it: PnDTnHnMn.nS, each part at most once and in this order. */
+/* ISO 8601 as Java's Duration reads it: PnDTnHnMn.nS, each part at most once and in this order. Digits after the
+ * milliseconds are dropped. */
 static bool parse_iso_duration(const char *text, int64_t *out)
 {
     static const struct unit parts[] = {{"D", 24 * HOUR_MS}, {"H", HOUR_MS}, {"M", MINUTE_MS}, {"S", SECOND_MS}};
@@ -89,44 +79,36 @@ static bool parse_iso_duration(const char *text, int64_t *out)
     int64_t total = 0;
     size_t next = 0;
     bool in_time = false;
-    bool any = false;
 
     if (toupper((unsigned char)*p++) != 'P')
         return false;
     while (*p) {
-        int64_t value;
-        int64_t millis = 0;
-        bool has_fraction = false;
-        const char *rest;
+        int64_t value, millis = 0;
 
         if (!in_time && toupper((unsigned char)*p) == 'T') {
             in_time = true;
-            any = false; /* T must be followed by a part */
             next = 1;
             p++;
-            continue;
         }
-        if (*p == '-' || *p == '+' || !read_number(p, &value, &rest))
+        if (!isdigit((unsigned char)*p) || !read_number(p, &value, &p))
             return false;
-        p = rest;
         if (*p == '.') {
-            p++;
-            has_fraction = true;
-            millis = read_millis(&p);
+            for (int64_t weight = 100; isdigit((unsigned char)*++p); weight /= 10)
+                millis += (*p - '0') * weight;
+            if (toupper((unsigned char)*p) != 'S')
+                return false;
         }
         while (next < ARRAY_LEN(parts) && toupper((unsigned char)*p) != parts[next].suffix[0])
             next++;
-        if (next == ARRAY_LEN(parts) || (next > 0) != in_time || (has_fraction && parts[next].factor != SECOND_MS))
-            return false;
-        if (__builtin_mul_overflow(value, parts[next].factor, &value) || __builtin_add_overflow(total, value, &total) ||
+        if (next == ARRAY_LEN(parts) || (next > 0) != in_time ||
+            __builtin_mul_overflow(value, parts[next].factor, &value) || __builtin_add_overflow(total, value, &total) ||
             __builtin_add_overflow(total, millis, &total))
             return false;
         next++;
         p++;
-        any = true;
     }
     *out = total;
-    return any;
+    return text[1];
 }
 
 static bool parse_word(enum key_kind kind, const char *text, int64_t *out)

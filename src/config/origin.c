@@ -10,6 +10,17 @@ const char *origin_get_source(const struct config *config, size_t index)
     return config->origin->sources[index] ? config->origin->sources[index] : "default";
 }
 
+enum err origin_set_source(struct config *config, size_t index, const char *source, struct errctx *ec)
+{
+    char *copy = str_copy(source);
+
+    if (source && !copy)
+        return no_memory(ec);
+    free(config->origin->sources[index]);
+    config->origin->sources[index] = copy;
+    return ERR_OK;
+}
+
 enum err origin_add_note(struct config_origin *origin, enum config_note_kind kind, struct errctx *ec, const char *fmt,
                          ...)
 {
@@ -18,7 +29,7 @@ enum err origin_add_note(struct config_origin *origin, enum config_note_kind kin
     va_list ap;
 
     if (!notes)
-        return err_set(ec, ERR_NOMEM, "out of memory");
+        return no_memory(ec);
     origin->notes = notes;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
@@ -26,7 +37,7 @@ enum err origin_add_note(struct config_origin *origin, enum config_note_kind kin
     notes[origin->note_count].kind = kind;
     notes[origin->note_count].text = str_copy(text);
     if (!notes[origin->note_count].text)
-        return err_set(ec, ERR_NOMEM, "out of memory");
+        return no_memory(ec);
     origin->note_count++;
     return ERR_OK;
 }

@@ -4,7 +4,6 @@
 
 #include "config/keys.h"
 #include "config/origin.h"
-#include "config/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ static enum err note_restart(struct config *fresh, const struct config *current,
     buf_puts(&given, "");
     buf_puts(&kept, "");
     if (buf_failed(&given) || buf_failed(&kept))
-        e = err_set(ec, ERR_NOMEM, "out of memory");
+        e = no_memory(ec);
     else if (row->flags & KEY_SECRET)
         e = origin_add_note(fresh->origin, CONFIG_NOTE_RESTART, ec, "%s: %s has changed, which needs a restart",
                             origin_get_source(fresh, index), row->name);
@@ -36,7 +35,6 @@ static enum err note_restart(struct config *fresh, const struct config *current,
 static enum err keep_key(struct config *fresh, const struct config *current, size_t index, struct errctx *ec)
 {
     const struct key_row *row = &key_rows[index];
-    char *source = NULL;
     enum err e;
 
     if ((row->flags & KEY_RELOADABLE) || key_is_equal(row, fresh, current))
@@ -44,32 +42,15 @@ static enum err keep_key(struct config *fresh, const struct config *current, siz
     e = note_restart(fresh, current, index, ec);
     if (!e)
         e = key_copy(row, current, fresh, ec);
-    if (e)
-        return e;
-    if (current->origin->sources[index]) {
-        source = str_copy(current->origin->sources[index]);
-        if (!source)
-            return err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    free(fresh->origin->sources[index]);
-    fresh->origin->sources[index] = source;
-    return ERR_OK;
+    return e ? e : origin_set_source(fresh, index, current->origin->sources[index], ec);
 }
 
 /* The parts of the URL follow the URL that stays. */
 static enum err keep_datasource(struct config *fresh, struct errctx *ec)
 {
-    struct jdbc_url *url = NULL;
-    enum err e;
-
-    if (!*fresh->datasource_url)
-        return ERR_OK;
-    e = jdbc_url_parse(fresh->datasource_url, &url, ec);
-    if (e)
-        return e;
     jdbc_url_destroy(fresh->datasource);
-    fresh->datasource = url;
-    return ERR_OK;
+    fresh->datasource = NULL;
+    return *fresh->datasource_url ? jdbc_url_parse(fresh->datasource_url, &fresh->datasource, ec) : ERR_OK;
 }
 
 enum err config_reload(const struct config *current, int argc, char **argv, char **envp, struct config **out,
@@ -92,10 +73,9 @@ enum err config_reload(const struct config *current, int argc, char **argv, char
 
 const char *config_get_source(const struct config *config, const char *key)
 {
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        if (name_is_equal(key_rows[i].name, key))
-            return origin_get_source(config, i);
-    return NULL;
+    const struct key_row *row = key_find(key);
+
+    return row ? origin_get_source(config, (size_t)(row - key_rows)) : NULL;
 }
 
 void config_list(const struct config *config,
@@ -114,16 +94,14 @@ void config_list(const struct config *config,
 
 bool config_describe(const char *key, struct config_about *out)
 {
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        if (!name_is_equal(key_rows[i].name, key))
-            continue;
-        *out = (struct config_about){.section = key_section_title(key_rows[i].section),
-                                     .help = key_rows[i].help,
-                                     .default_text = key_rows[i].default_text,
-                                     .reloadable = key_rows[i].flags & KEY_RELOADABLE};
-        return true;
-    }
-    return false;
+    const struct key_row *row = key_find(key);
+
+    if (row)
+        *out = (struct config_about){.section = key_section_title(row->section),
+                                     .help = row->help,
+                                     .default_text = row->default_text,
+                                     .reloadable = row->flags & KEY_RELOADABLE};
+    return row != NULL;
 }
 
 const struct config_note *config_get_notes(const struct config *config, size_t *count)

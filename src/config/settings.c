@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/settings.h"
 
+#include "config/quote.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_DEPTH 16
 #define MAX_RESOLVED (64 * 1024)
-#define MAX_PLACEHOLDERS                                                                                               \
-    1000 /* looked up for one value: values that name others several times over grow fast                        \
-          */
+#define MAX_PLACEHOLDERS 1000 /* looked up for one value: values that name others several times over grow fast */
 
 void settings_fini(struct settings *s)
 {
@@ -44,7 +44,7 @@ enum err settings_add(struct settings *s, enum setting_from from, const char *so
         free(item.name);
         free(item.value);
         free(item.source);
-        return err_set(ec, ERR_NOMEM, "out of memory");
+        return no_memory(ec);
     }
     s->items[s->count++] = item;
     return ERR_OK;
@@ -55,7 +55,7 @@ enum err settings_append(struct settings *s, struct settings *tail, struct errct
     if (!tail->count)
         return ERR_OK;
     if (!grow(s, tail->count))
-        return err_set(ec, ERR_NOMEM, "out of memory");
+        return no_memory(ec);
     memcpy(s->items + s->count, tail->items, tail->count * sizeof *tail->items);
     s->count += tail->count;
     free(tail->items);
@@ -63,12 +63,19 @@ enum err settings_append(struct settings *s, struct settings *tail, struct errct
     return ERR_OK;
 }
 
-struct setting *settings_find(const struct settings *s, const char *name)
+/* Of those from these places. */
+static struct setting *find_from(const struct settings *s, const char *name, enum setting_from first,
+                                 enum setting_from last)
 {
     for (size_t i = s->count; i-- > 0;)
-        if (name_is_equal(s->items[i].name, name))
+        if (s->items[i].from >= first && s->items[i].from <= last && name_is_equal(s->items[i].name, name))
             return &s->items[i];
     return NULL;
+}
+
+struct setting *settings_find(const struct settings *s, const char *name)
+{
+    return find_from(s, name, SETTING_FROM_FILE, SETTING_FROM_ARGUMENT);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------- */
@@ -187,15 +194,6 @@ struct resolver {
     struct errctx *ec;
     int count; /* placeholders so far */
 };
-
-static struct setting *find_from(const struct settings *s, const char *name, enum setting_from first,
-                                 enum setting_from last)
-{
-    for (size_t i = s->count; i-- > 0;)
-        if (s->items[i].from >= first && s->items[i].from <= last && name_is_equal(s->items[i].name, name))
-            return &s->items[i];
-    return NULL;
-}
 
 static const char *find_variable(char **envp, const char *name)
 {
@@ -322,7 +320,7 @@ enum err settings_resolve(const struct settings *s, char **envp, const char *tex
         buf_puts(&value, "");
         *out = buf_take(&value);
         if (!*out)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
+            e = no_memory(ec);
     }
     buf_fini(&value);
     return e;

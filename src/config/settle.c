@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum err no_memory(struct errctx *ec)
-{
-    return err_set(ec, ERR_NOMEM, "out of memory");
-}
-
 /* A key that was given but does not count with `--data`. */
 static enum err note_unused(struct config *config, size_t index, const char *why, struct errctx *ec)
 {
@@ -24,43 +19,28 @@ static enum err note_unused(struct config *config, size_t index, const char *why
                            origin_get_source(config, index), key_rows[index].name, why);
 }
 
-/* User and password in the URL count where their keys are empty. */
-static enum err take_from_url(struct config *config, size_t index, char **field, const char *from, struct errctx *ec)
+/* A value that was made of something else than its key. */
+static enum err set_text(struct config *config, size_t index, const char *text, const char *source, struct errctx *ec)
 {
-    char *copy;
-    char *source;
+    struct key_value value = {.text = str_copy(text)};
 
-    if (**field || !from)
-        return ERR_OK;
-    copy = str_copy(from);
-    source = str_copy(origin_get_source(config, KEY_INDEX_datasource_url));
-    if (!copy || !source) {
-        free(copy);
-        free(source);
+    if (!value.text)
         return no_memory(ec);
-    }
-    free(*field);
-    *field = copy;
-    free(config->origin->sources[index]);
-    config->origin->sources[index] = source;
-    return ERR_OK;
+    key_store(&key_rows[index], config, &value);
+    return origin_set_source(config, index, source, ec);
+}
+
+/* User and password in the URL count where their keys are empty. */
+static enum err take_from_url(struct config *config, size_t index, const char *field, const char *from,
+                              struct errctx *ec)
+{
+    return *field || !from ? ERR_OK
+                           : set_text(config, index, from, origin_get_source(config, KEY_INDEX_datasource_url), ec);
 }
 
 enum err config_take_token(struct config *config, const char *token, const char *source, struct errctx *ec)
 {
-    char *copy = str_copy(token);
-    char *from = str_copy(source);
-
-    if (!copy || !from) {
-        free(copy);
-        free(from);
-        return no_memory(ec);
-    }
-    free(config->access_token);
-    config->access_token = copy;
-    free(config->origin->sources[KEY_INDEX_access_token]);
-    config->origin->sources[KEY_INDEX_access_token] = from;
-    return ERR_OK;
+    return set_text(config, KEY_INDEX_access_token, token, source, ec);
 }
 
 /* The token of a data folder counts where none is configured, not even an empty one. */
@@ -106,10 +86,10 @@ static enum err settle_database(struct config *config, struct errctx *ec)
             config->origin, CONFIG_NOTE_IGNORED, ec, "%s: parameter %s of spring.datasource.url: unknown",
             origin_get_source(config, KEY_INDEX_datasource_url), quote(config->datasource->unknown[i]).s);
     if (!e)
-        e = take_from_url(config, KEY_INDEX_datasource_username, &config->datasource_username, config->datasource->user,
+        e = take_from_url(config, KEY_INDEX_datasource_username, config->datasource_username, config->datasource->user,
                           ec);
     if (!e)
-        e = take_from_url(config, KEY_INDEX_datasource_password, &config->datasource_password,
+        e = take_from_url(config, KEY_INDEX_datasource_password, config->datasource_password,
                           config->datasource->password, ec);
     if (!e && config->datasource->password &&
         !strcmp(origin_get_source(config, KEY_INDEX_datasource_url), "command line"))

@@ -33,19 +33,6 @@ struct leaf {
     bool folder_is_open; /* others may come into its folder */
 };
 
-static enum err no_memory(struct errctx *ec)
-{
-    return err_set(ec, ERR_NOMEM, "out of memory");
-}
-
-static const struct key_row *find_row(const char *name)
-{
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        if (name_is_equal(key_rows[i].name, name))
-            return &key_rows[i];
-    return NULL;
-}
-
 static bool is_alias(const char *name)
 {
     const struct original_row *original = original_find(name);
@@ -65,16 +52,16 @@ static enum err at_fault(struct tree *t, const struct leaf *leaf, enum err e, co
     return origin_add_note(t->origin, CONFIG_NOTE_WARNING, ec, "%s is passed over: %s", leaf->path, what);
 }
 
-/* ERR_IO with the reason; the text may be longer than MAX_VALUE by then. */
-static enum err read_value(const char *path, struct buf *out, struct errctx *ec)
+enum err file_read(const char *path, int flags, size_t max, struct buf *out, struct errctx *ec)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
     char chunk[4096];
     ssize_t n = 0;
+    int error;
 
     if (fd < 0)
-        return err_set(ec, ERR_IO, "%s", strerror(errno));
-    while (out->len <= MAX_VALUE && !buf_failed(out)) {
+        return err_set(ec, errno == ENOENT || errno == ENOTDIR ? ERR_NOTFOUND : ERR_IO, "%s", strerror(errno));
+    while (out->len <= max && !buf_failed(out)) {
         n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
@@ -82,14 +69,11 @@ static enum err read_value(const char *path, struct buf *out, struct errctx *ec)
             break;
         buf_append(out, chunk, (size_t)n);
     }
-    if (n < 0)
-        err_set(ec, ERR_IO, "%s", strerror(errno));
+    error = errno;
     close(fd);
     explicit_bzero(chunk, sizeof chunk);
-    if (n < 0)
-        return ERR_IO;
     buf_puts(out, "");
-    return buf_failed(out) ? no_memory(ec) : ERR_OK;
+    return n < 0 ? err_set(ec, ERR_IO, "%s", strerror(error)) : buf_failed(out) ? no_memory(ec) : ERR_OK;
 }
 
 /* What is wrong with a value, or NULL. */
@@ -108,31 +92,35 @@ static const char *find_fault(const struct key_row *row, const struct buf *value
 
 static void strip_end_of_line(struct buf *value)
 {
-    if (value->len && value->data[value->len - 1] == '\n')
-        value->data[--value->len] = 0;
-    else
+    if (!value->len || value->data[value->len - 1] != '\n')
         return;
+    value->data[--value->len] = 0;
     if (value->len && value->data[value->len - 1] == '\r')
         value->data[--value->len] = 0;
+}
+
+/* Without the end of line at its end. ERR_INPUT: what is wrong with it. */
+static enum err load_value(const char *path, const struct key_row *row, struct buf *out, struct errctx *ec)
+{
+    enum err e = file_read(path, O_NONBLOCK, MAX_VALUE, out, ec);
+    const char *fault;
+
+    if (e)
+        return e;
+    strip_end_of_line(out);
+    fault = find_fault(row, out);
+    return fault ? err_set(ec, ERR_INPUT, "%s", fault) : ERR_OK;
 }
 
 enum err tree_read_value(const char *path, const struct key_row *row, char **out, struct errctx *ec)
 {
     struct buf value = {0};
-    struct errctx why = {{0}};
-    const char *fault;
-    enum err e = access(path, F_OK) != 0 && errno == ENOENT ? ERR_NOTFOUND : read_value(path, &value, &why);
+    enum err e = load_value(path, row, &value, ec);
 
-    if (e) {
-        err_set(ec, e, "%s: %s", path, why.text);
-    } else {
-        strip_end_of_line(&value);
-        fault = find_fault(row, &value);
-        if (fault)
-            e = err_set(ec, ERR_INPUT, "%s: %s", path, fault);
-        else
-            *out = buf_take(&value);
-    }
+    if (e)
+        err_wrap(ec, e, "%s", path);
+    else
+        *out = buf_take(&value);
     buf_fini(&value);
     return e;
 }
@@ -153,26 +141,19 @@ static enum err take_leaf(struct tree *t, const struct leaf *leaf, const struct 
 {
     struct buf value = {0};
     struct errctx why = {{0}};
-    const char *fault;
-    enum err e = read_value(leaf->path, &value, &why);
+    enum err e = load_value(leaf->path, leaf->row, &value, &why);
 
-    if (e == ERR_NOMEM) {
+    if (!e) {
+        e = settings_add(t->out, SETTING_FROM_TREE, leaf->path, leaf->key, value.data, ec);
+        if (!e)
+            e = check_mode(t, leaf, st, ec);
+    } else if (e == ERR_NOMEM) {
         e = no_memory(ec);
-        goto out;
-    }
-    if (e) {
-        if (leaf->ours)
+    } else {
+        if (e != ERR_INPUT && leaf->ours)
             err_wrap(&why, e, "it cannot be read by this user, which root or the node's own could");
-        e = at_fault(t, leaf, ERR_IO, why.text, ec);
-        goto out;
+        e = at_fault(t, leaf, e == ERR_INPUT ? e : ERR_IO, why.text, ec);
     }
-    strip_end_of_line(&value);
-    fault = find_fault(leaf->row, &value);
-    e = fault ? at_fault(t, leaf, ERR_INPUT, fault, ec)
-              : settings_add(t->out, SETTING_FROM_TREE, leaf->path, leaf->key, value.data, ec);
-    if (!e && !fault)
-        e = check_mode(t, leaf, st, ec);
-out:
     if (value.data)
         explicit_bzero(value.data, value.len);
     buf_fini(&value);
@@ -192,7 +173,7 @@ static const char *find_key(const struct tree *t, const char *name)
         return name;
     if (!strncmp(name, CREDENTIAL_PREFIX, len))
         return name + len;
-    return find_row(name) || is_alias(name) ? name : NULL;
+    return key_find(name) || is_alias(name) ? name : NULL;
 }
 
 static enum err read_entry(struct tree *t, const char *folder, const char *name, const char *prefix, bool is_open,
@@ -214,7 +195,7 @@ static enum err read_entry(struct tree *t, const char *folder, const char *name,
     }
     leaf.path = path.data;
     leaf.key = key.data;
-    leaf.row = find_row(key.data);
+    leaf.row = key_find(key.data);
     leaf.ours = leaf.row || is_alias(key.data);
     if (stat(path.data, &st) != 0) {
         e = errno == ENOENT ? ERR_OK : at_fault(t, &leaf, ERR_IO, strerror(errno), ec);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "coord/agreed.h"
+#include "coord/agreed_impl.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,25 +8,16 @@
 
 #define ABSENT_MS 300
 #define CHECK_MS 10000 /* everything is read anew so often, though no change was heard of */
-#define TIMEOUT_MAX_MS INT32_MAX
 
 enum step { STEP_FOLDER, STEP_CREATE, STEP_OWNER, STEP_OWN, STEP_PROPOSE, STEP_PRIMARY, STEP_LIST, STEP_WRITER };
-
-static char *join(const char *base, const char *name)
-{
-    struct buf path = {0};
-
-    buf_printf(&path, "%s/%s", base, name);
-    return buf_take(&path);
-}
 
 enum err agreed_init(struct agreed *a, const char *base, const char *name)
 {
     *a = (struct agreed){.version = -1, .since_mono_ms = INT64_MAX};
     a->base = str_copy(base);
-    a->primary = join(base, "primary");
-    a->folder = join(base, "writers");
-    a->own = a->folder ? join(a->folder, name) : NULL;
+    a->primary = zk_format_path("%s/primary", base);
+    a->folder = zk_format_path("%s/writers", base);
+    a->own = zk_format_path("%s/writers/%s", base, name);
     if (!a->base || !a->primary || !a->folder || !a->own) {
         agreed_fini(a);
         return ERR_NOMEM;
@@ -88,15 +79,6 @@ void agreed_propose(struct agreed *a, const struct decision *next)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-/* 0: there is none, or one that no node writes. */
-static int64_t find_number(const char *text, const char *key, int64_t max)
-{
-    const char *at = strstr(text, key);
-    int64_t number = at ? strtoll(at + strlen(key), NULL, 10) : 0;
-
-    return number >= 0 && number <= max ? number : 0;
-}
-
 /* The server comes last, for its identity may have blanks. */
 static void write_decision(const struct decision *d, char *out, size_t size)
 {
@@ -112,143 +94,11 @@ static void read_decision(const char *text, struct decision *d)
     *d = (struct decision){0};
     if (!by || !server) /* not ours: as if there were none, and the next one is beyond all rows */
         return;
-    d->generation = find_number(text, "generation=", GENERATION_MAX - 1);
-    d->base = find_number(text, " base=", GENERATION_MAX - 1);
-    d->is_used = find_number(text, " used=", 1) != 0;
+    d->generation = agreed_find_number(text, "generation=", GENERATION_MAX - 1);
+    d->base = agreed_find_number(text, " base=", GENERATION_MAX - 1);
+    d->is_used = agreed_find_number(text, " used=", 1) != 0;
     snprintf(d->by, sizeof d->by, "%.*s", (int)strcspn(by + 4, " "), by + 4);
     snprintf(d->server, sizeof d->server, "%s", server + 8);
-}
-
-/* ---- writers ----------------------------------------------------------------------------------------------------- */
-
-static struct writer *find_writer(const struct agreed *a, const char *name)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        if (strcmp(a->writers[i].name, name) == 0)
-            return (struct writer *)&a->writers[i];
-    }
-    return NULL;
-}
-
-bool agreed_is_there(const struct agreed *a, const char *name)
-{
-    const struct writer *w = find_writer(a, name);
-
-    return w && w->is_listed;
-}
-
-bool agreed_knows_writers(const struct agreed *a)
-{
-    if (!a->is_listed || a->list_stale)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        if (a->writers[i].is_listed && !a->writers[i].is_known)
-            return false;
-    }
-    return true;
-}
-
-bool agreed_is_acknowledged(const struct agreed *a, int64_t generation, int64_t now_mono_ms, int64_t timeout_ms,
-                            const char **who)
-{
-    /* Who was gone before we began to look may still be using what he used. */
-    *who = "writers of before";
-    if (!agreed_knows_writers(a) || a->since_mono_ms == INT64_MAX || now_mono_ms < a->since_mono_ms + timeout_ms)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct writer *w = &a->writers[i];
-        int64_t wait_ms = w->timeout_ms > timeout_ms ? w->timeout_ms : timeout_ms;
-
-        *who = w->name;
-        if (w->generation >= generation)
-            continue;
-        if (w->is_listed || now_mono_ms < w->gone_mono_ms + wait_ms)
-            return false;
-    }
-    return true;
-}
-
-bool agreed_is_fine_elsewhere(const struct agreed *a, int64_t generation)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        const struct writer *w = &a->writers[i];
-
-        if (w->is_listed && w->is_known && w->is_fine && w->generation == generation)
-            return true;
-    }
-    return false;
-}
-
-/* A place for another one: that of who has been gone for longest. NULL: all are there. */
-static struct writer *make_room(struct agreed *a)
-{
-    struct writer *oldest = NULL;
-
-    if (a->count < AGREED_WRITERS_MAX)
-        return &a->writers[a->count++];
-    for (size_t i = 0; i < a->count; i++) {
-        if (!a->writers[i].is_listed && (!oldest || a->writers[i].gone_mono_ms < oldest->gone_mono_ms))
-            oldest = &a->writers[i];
-    }
-    return oldest;
-}
-
-static void on_listed(struct agreed *a, const struct zk_answer *answer, int64_t now_mono_ms)
-{
-    bool ours = false;
-
-    for (size_t i = 0; i < a->count; i++)
-        a->writers[i].is_listed = false;
-    for (size_t i = 0; i < answer->count; i++) {
-        struct writer *w = find_writer(a, answer->names[i]);
-
-        if (strcmp(answer->names[i], a->name) == 0) {
-            ours = true;
-            continue;
-        }
-        if (strlen(answer->names[i]) >= AGREED_NAME_MAX)
-            continue; /* no node's incarnation */
-        if (!w) {
-            w = make_room(a);
-            if (!w) {
-                a->list_stale = true; /* more nodes than there can be: nothing is decided here */
-                a->retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
-                return;
-            }
-            *w = (struct writer){.is_stale = true};
-            snprintf(w->name, sizeof w->name, "%s", answer->names[i]);
-        }
-        if (w->gone_mono_ms != INT64_MAX) {
-            w->is_stale = true; /* new, or back in another session: its watch went with the znode */
-            w->gone_mono_ms = INT64_MAX;
-        }
-        w->is_listed = true;
-    }
-    for (size_t i = 0; i < a->count; i++) {
-        if (!a->writers[i].is_listed && a->writers[i].gone_mono_ms == INT64_MAX)
-            a->writers[i].gone_mono_ms = now_mono_ms;
-    }
-    if (!ours) { /* somebody has deleted it: nobody would wait for us */
-        a->is_present = false;
-        a->is_fresh = false;
-    }
-    a->is_listed = true;
-    if (a->since_mono_ms == INT64_MAX)
-        a->since_mono_ms = now_mono_ms;
-}
-
-static void on_writer(struct agreed *a, struct writer *w, const struct zk_answer *answer)
-{
-    if (answer->result == ZK_NO_NODE)
-        a->list_stale = true;
-    if (answer->result != ZK_OK) {
-        w->is_stale = true;
-        return;
-    }
-    w->generation = find_number(answer->data, "generation=", GENERATION_MAX - 1);
-    w->is_fine = find_number(answer->data, " fine=", 1) != 0;
-    w->timeout_ms = find_number(answer->data, " timeout=", TIMEOUT_MAX_MS);
-    w->is_known = true;
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
@@ -466,13 +316,13 @@ void agreed_on_answer(struct agreed *a, const struct zk_answer *answer, int64_t 
     case STEP_PRIMARY: on_primary(a, answer, now_mono_ms); break;
     case STEP_LIST:
         if (answer->result == ZK_OK)
-            on_listed(a, answer, now_mono_ms);
+            agreed_on_listed(a, answer, now_mono_ms);
         else
             a->list_stale = true;
         if (answer->result == ZK_NO_NODE)
             a->folders = 0;
         break;
-    case STEP_WRITER: on_writer(a, &a->writers[a->asked], answer); break;
+    case STEP_WRITER: agreed_on_writer(a, &a->writers[a->asked], answer); break;
     }
 }
 
@@ -485,7 +335,7 @@ void agreed_on_change(struct agreed *a, const char *path)
     else if (strcmp(path, a->folder) == 0)
         a->list_stale = true;
     else if (strncmp(path, a->folder, len) == 0 && path[len] == '/') {
-        struct writer *w = find_writer(a, path + len + 1);
+        struct writer *w = agreed_find_writer(a, path + len + 1);
 
         if (w)
             w->is_stale = true;

@@ -131,14 +131,18 @@ static bool all_looked_at(const struct chooser *c)
     return true;
 }
 
-static int64_t find_newest_row(const struct chooser *c)
+static int64_t greater(int64_t a, int64_t b)
 {
-    int64_t newest = 0;
+    return a > b ? a : b;
+}
 
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->list[i].facts.generation > newest)
-            newest = c->list[i].facts.generation;
-    }
+/* The newest generation that is known of, or stands in a row. */
+static int64_t find_newest(const struct chooser *c)
+{
+    int64_t newest = c->known;
+
+    for (size_t i = 0; i < c->count; i++)
+        newest = greater(newest, c->list[i].facts.generation);
     return newest;
 }
 
@@ -203,8 +207,7 @@ static void use(struct chooser *c, int index, int64_t generation, struct plan *o
     c->raising_mono_ms = INT64_MAX;
     c->has_trouble = false;
     c->why[0] = '\0';
-    if (generation > c->known)
-        c->known = generation;
+    c->known = greater(c->known, generation);
 }
 
 static void stop(struct chooser *c, const char *why, struct plan *out)
@@ -234,8 +237,7 @@ static void note_generation(struct chooser *c, int64_t generation, struct plan *
     c->generation = generation;
     out->notes = true;
     out->generation = generation;
-    if (generation > c->known)
-        c->known = generation;
+    c->known = greater(c->known, generation);
 }
 
 /* The server in use is good: its row is to name it. It does not yet where the tables have just been made, or where the
@@ -244,7 +246,7 @@ static void keep_row(struct chooser *c, const struct decision *d, int64_t now_mo
 {
     const struct host_facts *f = &c->list[c->used].facts;
     bool may_write = is_recent(&c->list[c->used], now_mono_ms) && is_good(c, f) && f->takes_writes && f->has_tables;
-    int64_t next = (f->generation > c->known ? f->generation : c->known) + 1;
+    int64_t next = greater(f->generation, c->known) + 1;
 
     if (!may_write)
         return;
@@ -277,14 +279,13 @@ static void plan_single(struct chooser *c, int64_t now_mono_ms, struct plan *out
     } else if (names_itself(f) || (!is_other && (!f->has_tables || !f->takes_writes))) {
         use(c, 0, f->generation, out);
     } else if (f->takes_writes && f->has_tables) {
-        raise_on(c, 0, (f->generation > c->known ? f->generation : c->known) + 1, now_mono_ms, out);
+        raise_on(c, 0, greater(f->generation, c->known) + 1, now_mono_ms, out);
     }
 }
 
 static void plan_alone(struct chooser *c, int64_t now_mono_ms, struct plan *out)
 {
-    int64_t newest = find_newest_row(c);
-    int64_t floor = newest > c->known ? newest : c->known;
+    int64_t floor = find_newest(c);
     const struct host_facts *f;
     int best;
 
@@ -331,9 +332,8 @@ static int64_t find_beyond(const struct chooser *c, const struct decision *d, in
     for (size_t i = 0; i < c->count; i++) {
         const struct host_facts *f = &c->list[i].facts;
 
-        if (is_recent(&c->list[i], now_mono_ms) && f->takes_writes && f->generation > d->generation &&
-            f->generation > beyond)
-            beyond = f->generation;
+        if (is_recent(&c->list[i], now_mono_ms) && f->takes_writes && f->generation > d->generation)
+            beyond = greater(beyond, f->generation);
     }
     return beyond;
 }
@@ -341,7 +341,7 @@ static int64_t find_beyond(const struct chooser *c, const struct decision *d, in
 static void propose(struct chooser *c, const struct sight *sight, int64_t floor, int64_t now_mono_ms, struct plan *out)
 {
     const struct decision *d = &sight->agreed->decision;
-    int64_t newest = find_newest_row(c);
+    int64_t newest = greater(find_newest(c), d->generation);
     int best = find_best(c, floor, d->server, now_mono_ms);
 
     if (chooser_is_fine(c) && !is_recent(&c->list[c->used], now_mono_ms)) {
@@ -354,8 +354,6 @@ static void propose(struct chooser *c, const struct sight *sight, int64_t floor,
         tell_why_none(c, floor, now_mono_ms);
         return;
     }
-    newest = newest > c->known ? newest : c->known;
-    newest = newest > d->generation ? newest : d->generation;
     if (newest >= GENERATION_MAX - 1) {
         snprintf(c->why, sizeof c->why, "no generation follows %" PRId64 ", which stands in shardwheel_primary",
                  newest);
@@ -445,8 +443,7 @@ static void plan_in_cluster(struct chooser *c, const struct sight *sight, int64_
     if (c->used >= 0 &&
         (d->generation > c->generation || (d->generation == c->generation && strcmp(d->server, c->server) != 0)))
         stop(c, "the nodes go over to another server", out);
-    if (d->generation > c->known)
-        c->known = d->generation;
+    c->known = greater(c->known, d->generation);
     if (d->generation != c->decided) { /* it has its own time */
         c->decided = d->generation;
         c->raising_mono_ms = INT64_MAX;
@@ -459,13 +456,10 @@ static void plan_in_cluster(struct chooser *c, const struct sight *sight, int64_
         keep_row(c, d, now_mono_ms, out);
         return;
     }
-    if (d->generation > 0) {
+    if (d->generation > 0)
         plan_agreed(c, sight, now_mono_ms, out);
-    } else {
-        int64_t newest = find_newest_row(c);
-
-        propose(c, sight, newest > c->known ? newest : c->known, now_mono_ms, out);
-    }
+    else
+        propose(c, sight, find_newest(c), now_mono_ms, out);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- */

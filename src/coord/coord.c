@@ -12,14 +12,16 @@
 
 #define START_MS 10000
 #define MAX_SHARDS 65536 /* of which the uuid of a ticket has 16 bits */
-#define MAX_NAME 200     /* bytes of a node's name and of the base path */
+#define MAX_NAME 200     /* bytes of a node's name */
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-/* A part of a ZooKeeper path: anything printable, no slash, not "." or "..". */
-static bool is_path_part(const char *s, size_t len)
+/* A node's name is part of a ZooKeeper path: anything printable, no slash, not "." or "..". */
+static bool is_name(const char *s)
 {
-    if (len == 0 || len > MAX_NAME || strncmp(s, ".", len) == 0 || strncmp(s, "..", len) == 0)
+    size_t len = strlen(s);
+
+    if (len == 0 || len > MAX_NAME || !strcmp(s, ".") || !strcmp(s, ".."))
         return false;
     for (size_t i = 0; i < len; i++) {
         if (iscntrl((unsigned char)s[i]) || s[i] == '/')
@@ -28,69 +30,31 @@ static bool is_path_part(const char *s, size_t len)
     return true;
 }
 
-static bool is_path(const char *s)
-{
-    if (!s || *s != '/' || strlen(s) > MAX_NAME)
-        return false;
-    while (*s == '/') {
-        size_t len = strcspn(++s, "/");
-
-        if (!is_path_part(s, len))
-            return false;
-        s += len;
-    }
-    return true;
-}
-
 static enum err check_opts(const struct coord_opts *o, struct errctx *ec)
 {
     if (o->shards < 1 || o->shards > MAX_SHARDS)
         return err_set(ec, ERR_INPUT, "number of shards %d is not 1 to %d", o->shards, MAX_SHARDS);
-    if (!o->node_name || !is_path_part(o->node_name, strlen(o->node_name)))
+    if (!is_name(o->node_name))
         return err_set(ec, ERR_INPUT,
                        "node name \"%s\" must have 1 to %d characters, none of them '/' or a control character",
-                       o->node_name ? o->node_name : "", MAX_NAME);
-    if (!o->servers)
-        return o->store ? ERR_OK : err_set(ec, ERR_INPUT, "standalone coordination needs the database");
-    if (!is_path(o->base_path))
-        return err_set(ec, ERR_INPUT, "base path \"%s\" in ZooKeeper must look like /xxl-job",
-                       o->base_path ? o->base_path : "");
-    if (o->session_timeout_ms < 1 || o->session_timeout_ms > INT32_MAX)
-        return err_set(ec, ERR_INPUT, "session timeout of %" PRId64 " ms is out of bounds", o->session_timeout_ms);
-    if (o->max_hold_ms < 0)
-        return err_set(ec, ERR_INPUT, "longest hold of %" PRId64 " ms is negative", o->max_hold_ms);
-    return ERR_OK;
+                       o->node_name, MAX_NAME);
+    return o->servers || o->store ? ERR_OK : err_set(ec, ERR_INPUT, "standalone coordination needs the database");
 }
 
 static enum err copy_opts(struct coord *c, const struct coord_opts *o, struct errctx *ec)
 {
-    struct buf servers = {0};
-    struct buf data = {0};
-    struct buf path = {0};
-    const char *chroot = "";
     char host[256] = "";
-    enum err e;
+    enum err e = ERR_OK;
 
-    if (o->servers) {
-        e = zk_parse_servers(o->servers, &servers, &chroot, ec);
-        if (e)
-            return e;
-        c->servers = buf_take(&servers);
-        if (*chroot && !is_path(chroot))
-            return err_set(ec, ERR_INPUT, "list of ZooKeeper servers \"%s\": the path at its end must look like /app",
-                           o->servers);
-    }
+    if (o->servers)
+        e = zk_split_servers(o->servers, o->base_path, &c->servers, &c->base_path, ec);
     if (gethostname(host, sizeof host - 1) != 0)
         strcpy(host, "unknown");
-    buf_printf(&data, "host=%s start_wall_ms=%" PRId64, host, clock_wall_ms(c->clock));
-    c->member_data = buf_take(&data);
+    c->member_data = zk_format_path("host=%s start_wall_ms=%" PRId64, host, clock_wall_ms(c->clock));
     c->node_name = str_copy(o->node_name);
-    buf_puts(&path, chroot);
-    buf_puts(&path, o->base_path ? o->base_path : "");
-    c->base_path = buf_take(&path);
     c->seats = calloc((size_t)o->shards, sizeof *c->seats);
     c->news = calloc((size_t)o->shards, sizeof *c->news);
-    if ((o->servers && !c->servers) || !c->member_data || !c->node_name || !c->base_path || !c->seats || !c->news)
+    if (e || !c->member_data || !c->node_name || !c->seats || !c->news)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (int k = 0; k < o->shards; k++)
         c->seats[k].told = true;
@@ -108,6 +72,7 @@ enum err coord_create(const struct coord_opts *opts, const struct clock *clock, 
     c = calloc(1, sizeof *c);
     if (!c)
         return err_set(ec, ERR_NOMEM, "coordination: out of memory");
+    STAILQ_INIT(&c->events);
     mutex_init(&c->lock, LOCK_COORD);
     cond_init(&c->wake);
     cond_init(&c->started);
@@ -121,7 +86,7 @@ enum err coord_create(const struct coord_opts *opts, const struct clock *clock, 
     c->clock = clock;
     c->counters = counters;
     c->able = true;
-    c->nodes = 1;
+    c->shown.nodes = 1;
     e = copy_opts(c, opts, ec);
     if (e) {
         coord_destroy(c);
@@ -135,12 +100,7 @@ void coord_destroy(struct coord *c)
 {
     if (!c)
         return;
-    while (c->first) {
-        struct zk_event *event = c->first;
-
-        c->first = event->next;
-        zk_event_destroy(event);
-    }
+    zk_events_destroy(&c->events);
     cond_fini(&c->started);
     cond_fini(&c->wake);
     mutex_fini(&c->lock);
@@ -165,7 +125,7 @@ static void run(void *arg)
         standalone_run(c);
     counters_set(c->counters, COUNTER_COORD_UP, 0);
     mutex_lock(&c->lock);
-    c->connected = false;
+    c->shown.connected = false;
     mutex_unlock(&c->lock);
 }
 
@@ -279,49 +239,39 @@ void coord_drain(struct coord *c)
 {
     mutex_lock(&c->lock);
     if (!c->draining)
-        c->held++; /* something is to be done until the provider says otherwise */
+        c->shown.held++; /* something is to be done until the provider says otherwise */
     c->draining = true;
     c->poked = true;
     cond_signal(&c->wake);
     mutex_unlock(&c->lock);
 }
 
-int coord_count_held(struct coord *c)
+static struct coord_view get_view(struct coord *c)
 {
-    int held;
+    struct coord_view view;
 
     mutex_lock(&c->lock);
-    held = c->held;
+    view = c->shown;
     mutex_unlock(&c->lock);
-    return held;
+    return view;
+}
+
+int coord_count_held(struct coord *c)
+{
+    return get_view(c).held;
 }
 
 bool coord_is_last(struct coord *c)
 {
-    bool last;
-
-    mutex_lock(&c->lock);
-    last = c->is_last;
-    mutex_unlock(&c->lock);
-    return last;
+    return get_view(c).last;
 }
 
 int coord_count_nodes(struct coord *c)
 {
-    int nodes;
-
-    mutex_lock(&c->lock);
-    nodes = c->nodes;
-    mutex_unlock(&c->lock);
-    return nodes;
+    return get_view(c).nodes;
 }
 
 bool coord_is_connected(struct coord *c)
 {
-    bool connected;
-
-    mutex_lock(&c->lock);
-    connected = c->connected;
-    mutex_unlock(&c->lock);
-    return connected;
+    return get_view(c).connected;
 }

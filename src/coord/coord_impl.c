@@ -4,13 +4,13 @@
 void coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_news *out)
 {
     mutex_lock(&c->lock);
-    while (!c->first && !c->poked && cond_wait_until(&c->wake, &c->lock, deadline_mono_ms))
+    while (STAILQ_EMPTY(&c->events) && !c->poked && cond_wait_until(&c->wake, &c->lock, deadline_mono_ms))
         ;
-    *out = (struct coord_news){
-        .events = c->first, .able = c->able, .drained = c->drained, .draining = c->draining, .stopping = c->stopping};
+    *out =
+        (struct coord_news){.able = c->able, .drained = c->drained, .draining = c->draining, .stopping = c->stopping};
+    STAILQ_INIT(&out->events);
+    STAILQ_CONCAT(&out->events, &c->events);
     c->drain_noticed = c->draining;
-    c->first = NULL;
-    c->last = NULL;
     c->poked = false;
     mutex_unlock(&c->lock);
 }
@@ -56,10 +56,8 @@ void coord_publish(struct coord *c, const struct coord_view *view)
             c->news[count++] = k;
         s->told = true;
     }
-    c->held = view->held + (c->draining && !c->drain_noticed);
-    c->nodes = view->nodes;
-    c->connected = view->connected;
-    c->is_last = view->last;
+    c->shown = *view;
+    c->shown.held += c->draining && !c->drain_noticed;
     mutex_unlock(&c->lock);
     counters_set(c->counters, COUNTER_COORD_UP, view->connected);
     counters_set(c->counters, COUNTER_NODES_LIVE, view->nodes);
@@ -84,13 +82,8 @@ void coord_post_event(void *coord, struct zk_event *event)
 {
     struct coord *c = coord;
 
-    event->next = NULL;
     mutex_lock(&c->lock);
-    if (c->last)
-        c->last->next = event;
-    else
-        c->first = event;
-    c->last = event;
+    STAILQ_INSERT_TAIL(&c->events, event, in_queue);
     cond_signal(&c->wake);
     mutex_unlock(&c->lock);
 }

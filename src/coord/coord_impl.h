@@ -19,6 +19,16 @@ struct seat_view {
     bool told;                /* [lock] `changed` has been called for the present grant */
 };
 
+/* What the provider decided. */
+struct coord_view {
+    struct coord_grant (*get)(void *arg, int shard); /* each grant */
+    void *arg;
+    int held;
+    int nodes;
+    bool connected;
+    bool last;
+};
+
 struct coord {
     int shards;                            /* [const] */
     char *node_name;                       /* [const] */
@@ -40,18 +50,14 @@ struct coord {
     struct cond wake;          /* with lock: something for the provider */
     struct cond started;       /* with lock: start_done was set */
     struct seat_view *seats;   /* [lock] */
-    struct zk_event *first;    /* [lock] events not yet taken, oldest first */
-    struct zk_event *last;     /* [lock] newest of them */
+    struct zk_events events;   /* [lock] not yet taken, oldest first */
     bool poked;                /* [lock] there is something besides events */
     bool able;                 /* [lock] */
     bool drained;              /* [lock] */
     bool draining;             /* [lock] set once */
-    bool drain_noticed;        /* [lock] the provider knows of it: `held` says what is left to do */
+    bool drain_noticed;        /* [lock] the provider knows of it: `shown` says what is left to do */
     bool stopping;             /* [lock] set once */
-    int held;                  /* [lock] */
-    bool is_last;              /* [lock] see coord_is_last */
-    int nodes;                 /* [lock] */
-    bool connected;            /* [lock] */
+    struct coord_view shown;   /* [lock] */
     bool start_done;           /* [lock] set once by the provider */
     enum err start_result;     /* [lock] set before start_done */
     struct errctx start_error; /* [lock] the same */
@@ -59,7 +65,7 @@ struct coord {
 
 /* What others asked for since the last look. */
 struct coord_news {
-    struct zk_event *events; /* the provider's, to destroy */
+    struct zk_events events; /* the provider's, to destroy */
     bool able;
     bool drained;
     bool draining;
@@ -73,15 +79,6 @@ uint64_t coord_take_released(struct coord *c, int shard);
 /* True when coord_rotate was called for this shard since the last call. */
 bool coord_take_rotate(struct coord *c, int shard);
 
-/* What the provider decided. */
-struct coord_view {
-    struct coord_grant (*get)(void *arg, int shard); /* each grant */
-    void *arg;
-    int held;
-    int nodes;
-    bool connected;
-    bool last;
-};
 /* Shows it to callers and tells of changes. */
 void coord_publish(struct coord *c, const struct coord_view *view);
 /* The first outcome counts: coord_start returns it. */

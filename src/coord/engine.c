@@ -17,24 +17,10 @@
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
-static char *format_path(const char *base, const char *rest, int number)
-{
-    struct buf path = {0};
-    char *text;
-
-    buf_puts(&path, base);
-    buf_puts(&path, rest);
-    if (number >= 0)
-        buf_put_int(&path, number);
-    text = buf_take(&path);
-    buf_fini(&path);
-    return text;
-}
-
 static enum err init_seats(struct engine *e)
 {
     for (int k = 0; k < e->shards; k++) {
-        char *folder = format_path(e->base_path, "/schedule_lock_", k);
+        char *folder = zk_format_path("%s/schedule_lock_%d", e->base_path, k);
         enum err err = folder ? lock_init(&e->seats[k].lock, folder, k) : ERR_NOMEM;
 
         free(folder);
@@ -68,7 +54,7 @@ enum err engine_create(const struct engine_opts *opts, struct engine **out, stru
     e->items = calloc((size_t)opts->shards, sizeof *e->items);
     if (!e->node_name || !e->base_path || !e->member_data || !e->seats || !e->items)
         goto out;
-    nodes = format_path(e->base_path, "/nodes", -1);
+    nodes = zk_format_path("%s/nodes", e->base_path);
     if (!nodes || member_init(&e->member, nodes, e->node_name, TAG_MEMBER) || init_seats(e))
         goto out;
     err = random_hex(e->random, UUID_RANDOM_BYTES, ec);
@@ -333,9 +319,4 @@ bool engine_is_last(const struct engine *e)
 int engine_count_nodes(const struct engine *e)
 {
     return e->member.live;
-}
-
-const struct shard_lock *engine_get_lock(const struct engine *e, int shard)
-{
-    return &e->seats[shard].lock;
 }

@@ -60,7 +60,5 @@ struct coord_grant engine_get_grant(const struct engine *e, int shard);
 int engine_count_held(const struct engine *e);
 bool engine_is_last(const struct engine *e);
 int engine_count_nodes(const struct engine *e);
-/* The lock of a shard, for tests. */
-const struct shard_lock *engine_get_lock(const struct engine *e, int shard);
 
 #endif

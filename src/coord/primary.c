@@ -301,22 +301,6 @@ static void end(void *arg)
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
-static enum err copy_servers(struct primary *p, const struct primary_opts *opts, struct errctx *ec)
-{
-    struct buf servers = {0}, path = {0};
-    const char *chroot = "";
-    enum err e = zk_parse_servers(opts->servers, &servers, &chroot, ec);
-
-    if (e)
-        return e;
-    p->servers = buf_take(&servers);
-    buf_printf(&path, "%s%s", chroot, opts->base_path);
-    p->base_path = buf_take(&path);
-    if (!p->servers || !p->base_path || agreed_init(&p->agreed, p->base_path, opts->incarnation))
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    return ERR_OK;
-}
-
 enum err primary_create(const struct primary_opts *opts, const struct clock *clock, struct counters *counters,
                         struct primary **out, struct errctx *ec)
 {
@@ -327,6 +311,7 @@ enum err primary_create(const struct primary_opts *opts, const struct clock *clo
 
     if (!p)
         return err_set(ec, ERR_NOMEM, "out of memory");
+    STAILQ_INIT(&p->events);
     mutex_init(&p->lock, LOCK_COORD);
     cond_init(&p->settled);
     worker_init(&p->worker, clock);
@@ -344,7 +329,9 @@ enum err primary_create(const struct primary_opts *opts, const struct clock *clo
     if (!p->node_name || chooser_init(&p->chooser, count, in_cluster, opts->incarnation))
         e = err_set(ec, ERR_NOMEM, "out of memory");
     if (!e && in_cluster)
-        e = copy_servers(p, opts, ec);
+        e = zk_split_servers(opts->servers, opts->base_path, &p->servers, &p->base_path, ec);
+    if (!e && in_cluster && agreed_init(&p->agreed, p->base_path, opts->incarnation))
+        e = err_set(ec, ERR_NOMEM, "out of memory");
     if (e) {
         primary_destroy(p);
         return e;
@@ -392,12 +379,7 @@ void primary_destroy(struct primary *p)
 {
     if (!p)
         return;
-    while (p->first) {
-        struct zk_event *event = p->first;
-
-        p->first = event->next;
-        zk_event_destroy(event);
-    }
+    zk_events_destroy(&p->events);
     agreed_fini(&p->agreed);
     chooser_fini(&p->chooser);
     worker_fini(&p->candidates);

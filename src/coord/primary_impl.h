@@ -37,8 +37,7 @@ struct primary {
 
     struct mutex lock;         /* rank LOCK_COORD; never held across a call out of this area */
     struct cond settled;       /* with lock: a server is in use, or the first one is */
-    struct zk_event *first;    /* [lock] events not yet taken, oldest first */
-    struct zk_event *last;     /* [lock] newest of them */
+    struct zk_events events;   /* [lock] not yet taken, oldest first */
     bool has_trouble;          /* [lock] */
     bool is_used;              /* [lock] */
     char why[PRIMARY_WHY_MAX]; /* [lock] none is: why */

@@ -7,13 +7,8 @@ static void post_event(void *arg, struct zk_event *event)
 {
     struct primary *p = arg;
 
-    event->next = NULL;
     mutex_lock(&p->lock);
-    if (p->last)
-        p->last->next = event;
-    else
-        p->first = event;
-    p->last = event;
+    STAILQ_INSERT_TAIL(&p->events, event, in_queue);
     mutex_unlock(&p->lock);
     worker_poke(&p->worker);
 }
@@ -98,24 +93,22 @@ static void follow_state(struct primary *p, int64_t now_mono_ms)
 
 static void take_events(struct primary *p, int64_t now_mono_ms)
 {
+    struct zk_events events = STAILQ_HEAD_INITIALIZER(events);
     struct zk_event *event;
 
     mutex_lock(&p->lock);
-    event = p->first;
-    p->first = p->last = NULL;
+    STAILQ_CONCAT(&events, &p->events);
     mutex_unlock(&p->lock);
-    while (event) {
-        struct zk_event *next = event->next;
-
-        if (event->generation == p->session && p->zk) {
-            if (event->changed_path)
-                agreed_on_change(&p->agreed, event->changed_path);
-            else
-                agreed_on_answer(&p->agreed, &event->answer, now_mono_ms);
-        }
-        zk_event_destroy(event);
-        event = next;
+    STAILQ_FOREACH(event, &events, in_queue)
+    {
+        if (event->generation != p->session || !p->zk)
+            continue;
+        if (event->changed_path)
+            agreed_on_change(&p->agreed, event->changed_path);
+        else
+            agreed_on_answer(&p->agreed, &event->answer, now_mono_ms);
     }
+    zk_events_destroy(&events);
 }
 
 void primary_follow_session(struct primary *p, int64_t now_mono_ms)

@@ -123,46 +123,39 @@ static void note_refusal(const struct zk_event *answer, const char *what, struct
 /* A znode of our own is made and taken away: as a node does it for each shard. */
 static void try_to_write(struct prober *p, struct zk *zk, const char *base, struct coord_probe *out)
 {
-    struct buf path = {0};
     struct zk_event *answer;
-    char random[17];
+    char random[17], *path;
 
-    if (random_hex(random, 8, NULL))
+    if (random_hex(random, 8, NULL) || !(path = zk_format_path("%s/probe-%s", base, random)))
         return;
-    buf_printf(&path, "%s/probe-%s", base, random);
-    if (!buf_failed(&path)) {
-        answer = ask(p, zk, &(struct zk_ask){.verb = ZK_CREATE_EPHEMERAL, .path = path.data});
-        note_refusal(answer, "create a znode", out);
-        if (answer && answer->answer.result == ZK_OK) {
-            zk_event_destroy(answer);
-            answer = ask(p, zk, &(struct zk_ask){.verb = ZK_DELETE, .path = path.data});
-            note_refusal(answer, "delete a znode", out);
-        }
+    answer = ask(p, zk, &(struct zk_ask){.verb = ZK_CREATE_EPHEMERAL, .path = path});
+    note_refusal(answer, "create a znode", out);
+    if (answer && answer->answer.result == ZK_OK) {
         zk_event_destroy(answer);
+        answer = ask(p, zk, &(struct zk_ask){.verb = ZK_DELETE, .path = path});
+        note_refusal(answer, "delete a znode", out);
     }
-    buf_fini(&path);
+    zk_event_destroy(answer);
+    free(path);
 }
 
 static void look_at_folder(struct prober *p, struct zk *zk, const char *base, struct coord_probe *out)
 {
-    struct buf nodes = {0};
     struct zk_event *answer = ask(p, zk, &(struct zk_ask){.verb = ZK_LIST, .path = base});
+    char *nodes = zk_format_path("%s/nodes", base);
+    bool has_folder = answer && answer->answer.result == ZK_OK;
 
     note_refusal(answer, "list the base path", out);
-    out->has_folder = answer && answer->answer.result == ZK_OK;
     zk_event_destroy(answer);
-    if (!out->has_folder)
-        return;
-    buf_printf(&nodes, "%s/nodes", base);
-    if (!buf_failed(&nodes)) {
-        answer = ask(p, zk, &(struct zk_ask){.verb = ZK_LIST, .path = nodes.data});
+    if (has_folder && nodes) {
+        answer = ask(p, zk, &(struct zk_ask){.verb = ZK_LIST, .path = nodes});
         note_refusal(answer, "list the nodes", out);
         if (answer && answer->answer.result == ZK_OK)
             keep_names(&answer->answer, out);
         zk_event_destroy(answer);
     }
-    buf_fini(&nodes);
-    if (!out->refused[0])
+    free(nodes);
+    if (has_folder && !out->refused[0])
         try_to_write(p, zk, base, out);
 }
 
@@ -189,22 +182,19 @@ enum err coord_look(const struct coord_probe_opts *opts, const struct clock *clo
                     struct errctx *ec)
 {
     struct prober p = {.opts = opts, .clock = clock, .deadline_mono_ms = clock_mono_ms(clock) + opts->wait_ms};
-    struct buf servers = {0}, base = {0};
-    const char *chroot = "";
-    enum err e = zk_parse_servers(opts->servers, &servers, &chroot, ec);
+    char *servers, *base;
+    enum err e = zk_split_servers(opts->servers, opts->base_path, &servers, &base, ec);
 
-    if (e)
-        return e;
     mutex_init(&p.mailbox.lock, LOCK_LEAF);
     cond_init(&p.mailbox.wake);
-    buf_printf(&base, "%s%s", chroot, opts->base_path);
-    e = buf_failed(&base) ? err_set(ec, ERR_NOMEM, "out of memory") : open_sessions(&p, servers.data, out, ec);
-    run(&p, base.data ? base.data : "/", out);
+    if (!e)
+        e = open_sessions(&p, servers, out, ec);
+    run(&p, base, out);
     zk_event_destroy(p.mailbox.answer);
     cond_fini(&p.mailbox.wake);
     mutex_fini(&p.mailbox.lock);
-    buf_fini(&servers);
-    buf_fini(&base);
+    free(servers);
+    free(base);
     return e;
 }
 

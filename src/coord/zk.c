@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +58,36 @@ void zk_event_destroy(struct zk_event *event)
     free(event->memory[0]);
     free(event->memory[1]);
     free(event);
+}
+
+void zk_events_destroy(struct zk_events *events)
+{
+    struct zk_event *event;
+
+    while ((event = STAILQ_FIRST(events))) {
+        STAILQ_REMOVE_HEAD(events, in_queue);
+        zk_event_destroy(event);
+    }
+}
+
+char *zk_format_path(const char *fmt, ...)
+{
+    char text[PATH_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return str_copy(text);
+}
+
+enum err zk_split_servers(const char *text, const char *base_path, char **servers, char **base, struct errctx *ec)
+{
+    size_t len = strcspn(text, "/");
+
+    *servers = strndup(text, len);
+    *base = zk_format_path("%s%s", text + len, base_path);
+    return *servers && *base ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 }
 
 /* ---- requests in flight ------------------------------------------------------------------------------------ */

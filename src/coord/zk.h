@@ -14,6 +14,8 @@
 
 #include "shardwheel/base.h"
 
+#include <sys/queue.h>
+
 enum zk_verb {
     ZK_MAKE,             /* create a persistent znode, with data */
     ZK_CREATE_QUEUED,    /* create ephemeral and sequential: the server appends ten digits to the path */
@@ -67,15 +69,16 @@ struct zk_answer {
 };
 
 struct zk_event {
-    struct zk_event *next;    /* for the receiver's queue */
-    uint32_t generation;      /* that of zk_open */
-    const char *changed_path; /* NULL: this is an answer; otherwise a watch on this path has fired */
+    STAILQ_ENTRY(zk_event) in_queue; /* the receiver's */
+    uint32_t generation;             /* that of zk_open */
+    const char *changed_path;        /* NULL: this is an answer; otherwise a watch on this path has fired */
     struct zk_answer answer;
     void *memory[2]; /* what the pointers point into */
 };
+STAILQ_HEAD(zk_events, zk_event);
 
 struct zk_opts {
-    const char *servers; /* as zk_parse_servers makes it */
+    const char *servers; /* as zk_split_servers makes it */
     int64_t session_timeout_ms;
     uint32_t generation;
     const struct clock *clock;
@@ -86,10 +89,13 @@ struct zk_opts {
 
 struct zk;
 
-/* Brings "host, host:port" into the library's form, with port 2181 where none is given. ERR_INPUT names what is wrong.
- * *chroot: the path that may stand behind the last server, within `text`; "" when there is none. It is not for the
- * library, which makes no folder for it: it belongs before every path that is asked for. */
-MUST_CHECK enum err zk_parse_servers(const char *text, struct buf *out, const char **chroot, struct errctx *ec);
+/* Takes "host:port,host:port/path" apart, as config has checked it: *servers is for the library, *base is the path with
+ * base_path behind it, for the library makes no folder for a path of its own. Both are to be freed, also without
+ * memory. */
+MUST_CHECK enum err zk_split_servers(const char *text, const char *base_path, char **servers, char **base,
+                                     struct errctx *ec);
+/* To be freed; NULL without memory. */
+PRINTF_LIKE(1, 2) char *zk_format_path(const char *fmt, ...);
 /* Begins a session and returns at once. ERR_LOST when no server's name can be resolved. */
 MUST_CHECK enum err zk_open(const struct zk_opts *opts, struct zk **out, struct errctx *ec);
 /* Ends the session at the server when it is connected. Waits for requests under way, and longer (3.5 s at most) when
@@ -105,5 +111,6 @@ struct zk_server {
 int64_t zk_get_session_id(struct zk *zk);         /* 0 before the first connection */
 int64_t zk_get_session_timeout_ms(struct zk *zk); /* as agreed with the server */
 void zk_event_destroy(struct zk_event *event);    /* NULL is fine */
+void zk_events_destroy(struct zk_events *events);
 
 #endif

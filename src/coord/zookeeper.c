@@ -141,20 +141,20 @@ static void follow_state(struct provider *p, int64_t now_mono_ms)
     }
 }
 
-static void take_events(struct provider *p, struct zk_event *event, int64_t now_mono_ms)
+static void take_events(struct provider *p, struct zk_events *events, int64_t now_mono_ms)
 {
-    while (event) {
-        struct zk_event *next = event->next;
+    struct zk_event *event;
 
-        if (event->generation == p->generation && p->zk) {
-            if (event->changed_path)
-                engine_on_change(p->engine, event->changed_path);
-            else
-                engine_on_answer(p->engine, &event->answer, now_mono_ms);
-        }
-        zk_event_destroy(event);
-        event = next;
+    STAILQ_FOREACH(event, events, in_queue)
+    {
+        if (event->generation != p->generation || !p->zk)
+            continue;
+        if (event->changed_path)
+            engine_on_change(p->engine, event->changed_path);
+        else
+            engine_on_answer(p->engine, &event->answer, now_mono_ms);
     }
+    zk_events_destroy(events);
 }
 
 static struct coord_grant get_grant(void *arg, int shard)
@@ -174,13 +174,13 @@ static void take_releases(struct provider *p, int64_t now_mono_ms)
     }
 }
 
-static void turn(struct provider *p, const struct coord_news *news)
+static void turn(struct provider *p, struct coord_news *news)
 {
     int64_t now_mono_ms = clock_mono_ms(p->c->clock);
 
     if (!p->zk && now_mono_ms >= p->reopen_mono_ms)
         open_session(p, now_mono_ms);
-    take_events(p, news->events, now_mono_ms);
+    take_events(p, &news->events, now_mono_ms);
     if (p->zk)
         follow_state(p, now_mono_ms);
     take_releases(p, now_mono_ms);
@@ -221,7 +221,7 @@ void zookeeper_run(struct coord *c)
         turn(&p, &news);
         coord_wait(c, clock_mono_ms(c->clock) + ENGINE_TICK_MS, &news);
     }
-    take_events(&p, news.events, clock_mono_ms(c->clock));
+    take_events(&p, &news.events, clock_mono_ms(c->clock));
     if (p.connected)
         log_info("coord", "event=session_closed");
     close_session(&p, clock_mono_ms(c->clock));

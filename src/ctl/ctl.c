@@ -3,6 +3,7 @@
 #include "ctl/parts.h"
 
 #include "shardwheel/store/database.h"
+#include "shardwheel/store/job.h"
 #include "shardwheel/store/schema.h"
 
 #include <stdio.h>
@@ -40,18 +41,17 @@ static enum err check_zone(const char *name, struct errctx *ec)
 
 static enum err set_zone(struct ctl *c, struct errctx *ec)
 {
-    const struct config_ctl *wanted = &c->config->ctl;
+    const struct config_ctl *wanted = c->wanted;
     char before[ZONE_NAME_MAX];
     enum err e = check_zone(wanted->zone, ec);
 
     if (!e)
         e = store_set_zone(c->session, wanted->is_cron_zone ? CLUSTER_ZONE_CRON : CLUSTER_ZONE_DATABASE, wanted->zone,
                            wanted->force, before, ec);
-    if (e)
-        return e;
-    printf("zone of %s: %s -> %s\n", wanted->is_cron_zone ? "cron expressions" : "DATETIME columns",
-           before[0] ? before : "none on record", wanted->zone);
-    return ERR_OK;
+    if (!e)
+        buf_printf(&c->out, "zone of %s: %s -> %s\n", wanted->is_cron_zone ? "cron expressions" : "DATETIME columns",
+                   before[0] ? before : "none on record", wanted->zone);
+    return e;
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
     enum err e = ERR_OK;
 
     /* Nobody may run then, so nobody runs the private server either. */
-    if ((c->config->ctl.verb == CTL_SET_ZONE || c->config->ctl.verb == CTL_AFTER_RESTORE) && c->config->data_dir)
+    if ((c->wanted->verb == CTL_SET_ZONE || c->wanted->verb == CTL_AFTER_RESTORE) && c->config->data_dir)
         e = private_server_start(c->config->data_dir, c->clock, &c->server, ec);
     if (!e)
         e = database_open(c->config, c->server, c->clock, NULL, &c->store, ec);
@@ -73,38 +73,64 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
     if (features.empty || !features.own_tables)
         return err_set(ec, ERR_STATE, "the database has no %s tables: no node has started on it",
                        features.empty ? "xxl_job" : "shardwheel");
-    if (c->config->ctl.verb >= CTL_SET_ZONE && !features.own_complete)
+    if (c->wanted->verb >= CTL_SET_ZONE && !features.own_complete)
         return err_set(ec, ERR_STATE,
                        "the shardwheel tables are of an older release: first run `shardwheel install-schema` with the "
                        "same configuration");
     return store_take_session(c->store, SESSION_NORMAL, &c->session, ec);
 }
 
+enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out, struct errctx *ec)
+{
+    if (on_record[0])
+        return zone_load(on_record, out, ec);
+    return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
+}
+
+const struct actor ctl_actor = {
+    .name = "shardwheelctl", .via = "shardwheelctl", .role = ROLE_ADMIN, .rights = RIGHTS_ALL};
+
+static const struct command {
+    enum err (*run)(struct ctl *c, struct errctx *ec);
+    bool has_times; /* it needs zone, now_ms and admin */
+} commands[] = {
+    [CTL_SHARDS] = {ctl_show_shards, false},
+    [CTL_NODES] = {ctl_show_nodes, false},
+    [CTL_DRAIN] = {ctl_drain, false},
+    [CTL_UNDRAIN] = {ctl_undrain, false},
+    [CTL_RELEASE] = {ctl_release, false},
+    [CTL_RESHARD] = {ctl_reshard, false},
+    [CTL_SET_ZONE] = {set_zone, false},
+    [CTL_JOB] = {ctl_show_job, true},
+    [CTL_SET_JOB] = {ctl_set_job, true},
+    [CTL_KILL] = {ctl_kill, false},
+    [CTL_LOG] = {ctl_show_log, false},
+    [CTL_TRIGGER] = {ctl_trigger, true},
+    [CTL_LATER] = {ctl_list_later, true},
+    [CTL_CANCEL_LATER] = {ctl_cancel_later, false},
+    [CTL_GOING_BACK] = {ctl_going_back, true},
+    [CTL_WHY] = {ctl_explain, true},
+    [CTL_AFTER_RESTORE] = {ctl_after_restore, true},
+};
+
 static enum err carry_out(struct ctl *c, struct errctx *ec)
 {
-    switch (c->config->ctl.verb) {
-    case CTL_SHARDS: return ctl_show_shards(c, ec);
-    case CTL_NODES: return ctl_show_nodes(c, ec);
-    case CTL_DRAIN: return ctl_drain(c, ec);
-    case CTL_UNDRAIN: return ctl_undrain(c, ec);
-    case CTL_RELEASE: return ctl_release(c, ec);
-    case CTL_RESHARD: return ctl_reshard(c, ec);
-    case CTL_SET_ZONE: return set_zone(c, ec);
-    case CTL_JOB: return ctl_show_job(c->session, c->config, ec);
-    case CTL_SET_JOB: return ctl_set_job(c->session, c->config, ec);
-    case CTL_KILL: return ctl_kill(c->config, c->store, c->clock, ec);
-    case CTL_LOG: return ctl_show_log(c->config, c->store, c->clock, ec);
-    case CTL_TRIGGER: return ctl_trigger(c->session, c->config, ec);
-    case CTL_LATER: return ctl_list_later(c->session, c->config, ec);
-    case CTL_CANCEL_LATER: return ctl_cancel_later(c->session, c->config, ec);
-    case CTL_GOING_BACK: return ctl_going_back(c->session, c->config, ec);
-    case CTL_WHY: return ctl_explain(c->config, c->store, c->session, c->clock, ec);
-    case CTL_DOCTOR:
-    case CTL_AFTER_RESTORE: return ctl_after_restore(c->session, c->config, ec);
-    case CTL_ALARM_TEST:
-    case CTL_NONE: break;
-    }
-    return err_set(ec, ERR_STATE, "unknown command");
+    const struct command *command = &commands[c->wanted->verb];
+    char on_record[ZONE_NAME_MAX] = "";
+    enum err e = command->has_times ? store_load_cron_zone(c->session, on_record, ec) : ERR_OK;
+
+    if (!e && command->has_times)
+        e = ctl_choose_zone(on_record, c->config, &c->zone, ec);
+    if (!e && command->has_times)
+        e = store_load_wall_ms(c->session, &c->now_ms, ec);
+    if (!e && command->has_times)
+        e = admin_create(
+            &(struct admin_opts){
+                .store = c->store, .zone = c->zone, .config = c->config, .guarded = c->config->java_guard},
+            c->clock, NULL, &c->admin, ec);
+    if (!e)
+        e = command->run(c, ec);
+    return e ? e : ctl_print(&c->out, ec);
 }
 
 /* What is missing then may be why the database says no. */
@@ -120,7 +146,7 @@ static void warn_unreadable(const struct config *config)
 
 int ctl_run(const struct config *config)
 {
-    struct ctl c = {.config = config, .clock = clock_system()};
+    struct ctl c = {.config = config, .wanted = &config->ctl, .clock = clock_system()};
     struct errctx ec = {{0}};
     enum err e;
 
@@ -136,6 +162,9 @@ int ctl_run(const struct config *config)
     e = open_session(&c, &ec);
     if (!e)
         e = carry_out(&c, &ec);
+    buf_fini(&c.out);
+    admin_destroy(c.admin);
+    zone_destroy(c.zone);
     store_give_session(c.store, c.session);
     store_destroy(c.store);
     private_server_stop(c.server);

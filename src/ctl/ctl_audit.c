@@ -18,24 +18,6 @@ enum err ctl_note_begin(struct ctl_note *note, struct store_session *s, int64_t 
     return ERR_OK;
 }
 
-static struct buf *begin_member(struct buf *side, const char *name)
-{
-    buf_putc(side, side->len ? ',' : '{');
-    buf_put_json(side, name);
-    buf_putc(side, ':');
-    return side;
-}
-
-void ctl_note_text(struct buf *side, const char *name, const char *value)
-{
-    buf_put_json(begin_member(side, name), value);
-}
-
-void ctl_note_int(struct buf *side, const char *name, int64_t value)
-{
-    buf_put_int(begin_member(side, name), value);
-}
-
 static const char *end_side(struct buf *side)
 {
     if (side->len)

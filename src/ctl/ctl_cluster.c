@@ -80,24 +80,20 @@ static enum err poll_again(struct ctl *c, struct errctx *ec)
 
 enum err ctl_show_shards(struct ctl *c, struct errctx *ec)
 {
-    struct buf text = {0};
     enum err e = read_status(c, /*count_fires=*/true, ec);
 
-    if (e)
-        return e;
-    ctl_write_shards(&c->status, c->config->ctl.json, &text);
-    return ctl_print(&text, ec);
+    if (!e)
+        ctl_write_shards(&c->status, c->wanted->json, &c->out);
+    return e;
 }
 
 enum err ctl_show_nodes(struct ctl *c, struct errctx *ec)
 {
-    struct buf text = {0};
     enum err e = read_nodes(c, ec);
 
-    if (e)
-        return e;
-    ctl_write_nodes(c->nodes, c->node_count, c->now_ms, c->config->ctl.json, &text);
-    return ctl_print(&text, ec);
+    if (!e)
+        ctl_write_nodes(c->nodes, c->node_count, c->now_ms, c->wanted->json, &c->out);
+    return e;
 }
 
 /* ---- drain, undrain ---------------------------------------------------------------------------------------------- */
@@ -106,15 +102,11 @@ enum err ctl_show_nodes(struct ctl *c, struct errctx *ec)
 static enum err take_node(struct ctl *c, struct node_row *out, struct errctx *ec)
 {
     enum err e = read_nodes(c, ec);
-    const struct node_row *found;
+    const struct node_row *found = e ? NULL : ctl_find_node(c, c->wanted->node, ec);
 
-    if (e)
-        return e;
-    found = ctl_find_node(c->nodes, c->node_count, c->config->ctl.node, c->now_ms, ec);
-    if (!found)
-        return ERR_NOTFOUND;
-    *out = *found;
-    return ERR_OK;
+    if (found)
+        *out = *found;
+    return e ? e : found ? ERR_OK : ERR_NOTFOUND;
 }
 
 /* What a beat says was counted after the wish was read only if the beat before it was written after the wish, too. */
@@ -144,7 +136,7 @@ static enum err wait_drained(struct ctl *c, const struct node_row *node, struct 
             return err_set(ec, ERR_TIMEOUT,
                            "node %s still owns %d shards after %" PRId64
                            " s, its last heartbeat is %.1f s old; the request stays in force: undrain cancels it",
-                           node->node, owned, c->config->ctl.wait_ms / 1000, (double)(c->now_ms - beat_ms) / 1000.0);
+                           node->node, owned, c->wanted->wait_ms / 1000, (double)(c->now_ms - beat_ms) / 1000.0);
     }
     return e;
 }
@@ -161,7 +153,7 @@ enum err ctl_drain(struct ctl *c, struct errctx *ec)
                        "node %s is silent, its last heartbeat is %.1f s old: it cannot see the request; if it has "
                        "ended, other nodes take its shards",
                        node.node, (double)(c->now_ms - node.beat_ms) / 1000.0);
-    if (!c->config->ctl.force && !node_count_takers(c->nodes, c->node_count, c->now_ms, node.incarnation))
+    if (!c->wanted->force && !node_count_takers(c->nodes, c->node_count, c->now_ms, node.incarnation))
         return err_set(ec, ERR_STATE,
                        "no other live node can take the shards of %s: no job would fire; --force drains it anyway",
                        node.node);
@@ -181,15 +173,15 @@ enum err ctl_undrain(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     if (!node.drain) {
-        say("node %s: not drained\n", node.node);
+        buf_printf(&c->out, "node %s: not drained\n", node.node);
         return ERR_OK;
     }
     e = store_set_drain(c->session, node.incarnation, false,
                         &(struct audit_row){AUDIT_CTL, .action = "node.undrain", .target_name = node.node}, ec);
     if (e)
         return err_wrap(ec, e, "node %s", node.node);
-    say("node %s: can own shards again%s\n", node.node,
-        node_is_silent(&node, c->now_ms) ? " when it sends a heartbeat: it is silent" : "");
+    buf_printf(&c->out, "node %s: can own shards again%s\n", node.node,
+               node_is_silent(&node, c->now_ms) ? " when it sends a heartbeat: it is silent" : "");
     return ERR_OK;
 }
 
@@ -257,12 +249,12 @@ static enum err wait_released(struct ctl *c, const struct node_row *owner, int s
     if (e)
         return err_wrap(ec, e, "cancel the request to node %s", owner->node);
     return err_set(ec, ERR_TIMEOUT, "shard %d is still owned by node %s after %" PRId64 " s", shard, owner->node,
-                   c->config->ctl.wait_ms / 1000);
+                   c->wanted->wait_ms / 1000);
 }
 
 enum err ctl_release(struct ctl *c, struct errctx *ec)
 {
-    int shard = c->config->ctl.number;
+    int shard = (int)c->wanted->number;
     struct node_row owner;
     enum err e = find_owner(c, shard, &owner, ec);
 
@@ -348,7 +340,7 @@ static enum err withdraw(struct ctl *c, const struct reshard_wish *wish, struct 
     if (!found && c->status.shards == wish->shards)
         return wait_firing(c, wish, ec);
     return err_set(ec, ERR_TIMEOUT, "not done within %" PRId64 " s and cancelled: the cluster still has %d shards",
-                   c->config->ctl.wait_ms / 1000, c->status.shards);
+                   c->wanted->wait_ms / 1000, c->status.shards);
 }
 
 static enum err wait_resharded(struct ctl *c, struct reshard_wish *wish, struct errctx *ec)
@@ -390,7 +382,7 @@ static enum err cancel_reshard(struct ctl *c, struct errctx *ec)
 
 enum err ctl_reshard(struct ctl *c, struct errctx *ec)
 {
-    int n = c->config->ctl.number;
+    int n = (int)c->wanted->number;
     struct reshard_wish wish;
     char after[40];
     size_t live;

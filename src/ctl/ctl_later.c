@@ -13,42 +13,7 @@
 
 #define LIST_MAX 1000
 
-enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out, struct errctx *ec)
-{
-    if (on_record[0])
-        return zone_load(on_record, out, ec);
-    return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
-}
-
-enum err ctl_load_zone(struct store_session *s, const struct config *config, struct zone **out, struct errctx *ec)
-{
-    char name[ZONE_NAME_MAX] = "";
-    enum err e = store_load_cron_zone(s, name, ec);
-
-    return e ? e : ctl_choose_zone(name, config, out, ec);
-}
-
-void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out)
-{
-    struct civil c = zone_to_civil(zone, s);
-
-    buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
-}
-
 /* ---- trigger ----------------------------------------------------------------------------------------------------- */
-
-/* Now, where no time is given. */
-static enum err find_due(const struct config_ctl *ctl, const struct zone *zone, int64_t now_s, int64_t *out,
-                         struct errctx *ec)
-{
-    enum err e;
-
-    *out = now_s;
-    e = ctl_take_instant(ctl, "at", zone, out, ec);
-    return e || *out >= now_s
-               ? e
-               : err_set(ec, ERR_INPUT, "at: %s is in the past", log_quote(ctl_find_option(ctl, "at")).s);
-}
 
 static enum err add_row(struct store_session *s, const struct later_row *row, int64_t *id, struct errctx *ec)
 {
@@ -57,10 +22,10 @@ static enum err add_row(struct store_session *s, const struct later_row *row, in
     enum err e = ctl_note_begin(&note, s, row->job_id, ec);
 
     if (!e) {
-        ctl_note_text(&note.after, "executorParam", row->param);
+        ctl_put_text(&note.after, "executorParam", row->param);
         if (row->addresses)
-            ctl_note_text(&note.after, "addressList", row->addresses);
-        ctl_note_int(&note.after, "atSeconds", row->due_s);
+            ctl_put_text(&note.after, "addressList", row->addresses);
+        ctl_put_int(&note.after, "atSeconds", row->due_s);
         e = ctl_note_end(&note, "job.trigger", row->job_id, &audit, ec);
     }
     if (!e)
@@ -69,65 +34,63 @@ static enum err add_row(struct store_session *s, const struct later_row *row, in
     return e;
 }
 
-enum err ctl_trigger(struct store_session *s, const struct config *config, struct errctx *ec)
+enum err ctl_trigger(struct ctl *c, struct errctx *ec)
 {
-    const struct config_ctl *ctl = &config->ctl;
-    struct trigger_order order = {.job_id = ctl->job,
+    const struct config_ctl *wanted = c->wanted;
+    struct trigger_order order = {.job_id = wanted->job,
                                   .kind = TRIGGER_MANUAL,
-                                  .param = ctl_find_option(ctl, "param"),
-                                  .addresses = ctl_find_option(ctl, "addresses")};
-    struct later_row row = {.job_id = ctl->job, .kind = TRIGGER_MANUAL, .retries_left = -1};
-    const char *at = ctl_find_option(ctl, "at");
-    struct zone *zone = NULL;
-    struct buf text = {0};
-    int64_t now_ms = 0, id = 0;
-    enum err e = ctl_check_options(ctl, (const char *const[]){"param", "addresses", "at", NULL},
+                                  .param = ctl_find_option(wanted, "param"),
+                                  .addresses = ctl_find_option(wanted, "addresses")};
+    /* As by hand in the original: what is not given is an empty parameter. */
+    struct later_row row = {.job_id = wanted->job,
+                            .kind = TRIGGER_MANUAL,
+                            .param = order.param ? order.param : "",
+                            .addresses = str_is_blank(order.addresses) ? NULL : order.addresses,
+                            .due_s = c->now_ms / 1000,
+                            .retries_left = -1};
+    const char *at = ctl_find_option(wanted, "at");
+    int64_t id = 0;
+    enum err e = ctl_check_options(wanted, (const char *const[]){"param", "addresses", "at", NULL},
                                    "--param, --addresses and --at", ec);
 
     if (!e)
-        e = ctl_load_zone(s, config, &zone, ec);
+        e = ctl_take_instant(wanted, "at", c->zone, &row.due_s, ec);
+    if (!e && row.due_s < c->now_ms / 1000)
+        e = err_set(ec, ERR_INPUT, "at: %s is in the past", log_quote(at).s);
     if (!e)
-        e = store_load_wall_ms(s, &now_ms, ec);
-    if (!e)
-        e = find_due(ctl, zone, now_ms / 1000, &row.due_s, ec);
-    if (!e)
-        e = job_check_order(s, &order, ec); /* when it goes out, job and log may be others */
-    /* As by hand in the original: what is not given is an empty parameter. */
-    row.param = order.param ? order.param : "";
-    row.addresses = str_is_blank(order.addresses) ? NULL : order.addresses;
+        e = job_check_order(c->session, &order, ec); /* when it goes out, job and log may be others */
     row.original_due_s = row.due_s;
     if (!e)
-        e = add_row(s, &row, &id, ec);
-    if (!e && ctl->json) {
-        buf_printf(&text, "{\"id\":%" PRId64 ",\"job\":%" PRId64 ",\"dueSeconds\":%" PRId64 "}\n", id, row.job_id,
+        e = add_row(c->session, &row, &id, ec);
+    if (e)
+        return e;
+    if (wanted->json) {
+        buf_printf(&c->out, "{\"id\":%" PRId64 ",\"job\":%" PRId64 ",\"dueSeconds\":%" PRId64 "}\n", id, row.job_id,
                    row.due_s);
-    } else if (!e) {
-        buf_printf(&text, "waiting run %" PRId64 ": job %" PRId64 " starts ", id, row.job_id);
-        if (at)
-            ctl_put_second(zone, row.due_s, &text);
-        buf_puts(&text, at ? "\n" : "within two seconds\n");
+        return ERR_OK;
     }
-    if (!e)
-        e = ctl_print(&text, ec);
-    zone_destroy(zone);
-    return e;
+    buf_printf(&c->out, "waiting run %" PRId64 ": job %" PRId64 " starts ", id, row.job_id);
+    if (at)
+        ctl_put_second(c->zone, row.due_s, &c->out);
+    buf_puts(&c->out, at ? "\n" : "within two seconds\n");
+    return ERR_OK;
 }
 
 /* ---- later, cancel-later ----------------------------------------------------------------------------------------- */
 
 static void put_row_json(const struct later_row *row, struct buf *out)
 {
-    buf_printf(
-        out, "{\"id\":%" PRId64 ",\"job\":%" PRId64 ",\"kind\":\"%s\",\"dueSeconds\":%" PRId64 ",\"held\":%s,\"log\":",
-        row->id, row->job_id, trigger_kind_name(row->kind), row->due_s, row->hold_until_s ? "true" : "false");
+    ctl_put_int(out, "id", row->id);
+    ctl_put_int(out, "job", row->job_id);
+    ctl_put_text(out, "kind", trigger_kind_name(row->kind));
+    ctl_put_int(out, "dueSeconds", row->due_s);
+    ctl_put_bool(out, "held", row->hold_until_s);
     if (row->log_id)
-        buf_put_int(out, row->log_id);
+        ctl_put_int(out, "log", row->log_id);
     else
-        buf_puts(out, "null");
-    buf_puts(out, ",\"addresses\":");
-    buf_put_json(out, row->addresses);
-    buf_puts(out, ",\"param\":");
-    buf_put_json(out, row->param);
+        ctl_put_null(out, "log");
+    ctl_put_text(out, "addresses", row->addresses);
+    ctl_put_text(out, "param", row->param);
     buf_puts(out, "}");
 }
 
@@ -149,7 +112,7 @@ static void put_page(const struct later_page *page, const struct zone *zone, boo
     if (json) {
         buf_puts(out, "[");
         for (size_t i = 0; i < page->count; i++) {
-            buf_puts(out, i ? ",\n" : "\n");
+            buf_puts(out, i ? ",\n{" : "\n{");
             put_row_json(&page->rows[i], out);
         }
         buf_puts(out, page->count ? "\n]\n" : "]\n");
@@ -166,21 +129,14 @@ static void put_page(const struct later_page *page, const struct zone *zone, boo
         buf_printf(out, "These are the first %d; going-back counts them all.\n", LIST_MAX);
 }
 
-enum err ctl_list_later(struct store_session *s, const struct config *config, struct errctx *ec)
+enum err ctl_list_later(struct ctl *c, struct errctx *ec)
 {
     struct later_page page = {0};
-    struct zone *zone = NULL;
-    struct buf text = {0};
-    enum err e = ctl_load_zone(s, config, &zone, ec);
+    enum err e = store_list_later(c->session, c->wanted->job, LIST_MAX, &page, ec);
 
     if (!e)
-        e = store_list_later(s, config->ctl.job, LIST_MAX, &page, ec);
-    if (!e) {
-        put_page(&page, zone, config->ctl.json, &text);
-        e = ctl_print(&text, ec);
-    }
+        put_page(&page, c->zone, c->wanted->json, &c->out);
     later_page_fini(&page);
-    zone_destroy(zone);
     return e;
 }
 
@@ -191,33 +147,31 @@ static enum err note_cancel(struct store_session *s, const struct later_row *row
 
     if (e)
         return e;
-    ctl_note_int(&note->before, "later", row->id);
-    ctl_note_int(&note->before, "atSeconds", row->due_s);
+    ctl_put_int(&note->before, "later", row->id);
+    ctl_put_int(&note->before, "atSeconds", row->due_s);
     return ctl_note_end(note, "job.cancel-later", row->job_id, out, ec);
 }
 
-enum err ctl_cancel_later(struct store_session *s, const struct config *config, struct errctx *ec)
+enum err ctl_cancel_later(struct ctl *c, struct errctx *ec)
 {
-    int64_t id = config->ctl.log_id;
+    int64_t id = c->wanted->log_id;
     struct later_page page = {0};
     struct ctl_note note = {0};
     struct audit_row audit;
-    struct buf text = {0};
     bool waits = false;
-    enum err e = store_load_later(s, &id, 1, &page, ec);
+    enum err e = store_load_later(c->session, &id, 1, &page, ec);
 
     if (!e) {
         waits = page.count > 0; /* one that does not: the store says why */
-        e = waits ? note_cancel(s, &page.rows[0], &note, &audit, ec) : ERR_OK;
+        e = waits ? note_cancel(c->session, &page.rows[0], &note, &audit, ec) : ERR_OK;
     }
     if (!e)
-        e = store_cancel_later(s, id, waits ? &audit : NULL, ec);
+        e = store_cancel_later(c->session, id, waits ? &audit : NULL, ec);
+    if (!e)
+        buf_printf(&c->out, "waiting run %" PRId64 " is cancelled\n", id);
     ctl_note_fini(&note);
     later_page_fini(&page);
-    if (e)
-        return e;
-    buf_printf(&text, "waiting run %" PRId64 " is cancelled\n", id);
-    return ctl_print(&text, ec);
+    return e;
 }
 
 /* ---- going back -------------------------------------------------------------------------------------------------- */
@@ -282,19 +236,12 @@ static void put_going_back(const struct going_back *g, const struct zone *zone, 
         buf_puts(out, "Nothing: a Java admin will do everything.\n");
 }
 
-enum err ctl_going_back(struct store_session *s, const struct config *config, struct errctx *ec)
+enum err ctl_going_back(struct ctl *c, struct errctx *ec)
 {
     struct going_back g;
-    struct zone *zone = NULL;
-    struct buf text = {0};
-    enum err e = ctl_load_zone(s, config, &zone, ec);
+    enum err e = store_load_going_back(c->session, &g, ec);
 
     if (!e)
-        e = store_load_going_back(s, &g, ec);
-    if (!e) {
-        put_going_back(&g, zone, config->ctl.json, &text);
-        e = ctl_print(&text, ec);
-    }
-    zone_destroy(zone);
+        put_going_back(&g, c->zone, c->wanted->json, &c->out);
     return e;
 }

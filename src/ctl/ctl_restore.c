@@ -34,18 +34,6 @@ static enum err find_next(void *arg, const struct job_due *job, int64_t at_s, st
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */
 
-static int64_t sum_due(const struct restore_result *r, bool *more)
-{
-    int64_t sum = 0;
-
-    *more = false;
-    for (size_t i = 0; i < r->count; i++) {
-        sum += r->jobs[i].count;
-        *more = *more || r->jobs[i].more;
-    }
-    return sum;
-}
-
 static void put_json(const struct restore_result *r, bool dry_run, struct buf *out)
 {
     const struct {
@@ -58,27 +46,36 @@ static void put_json(const struct restore_result *r, bool dry_run, struct buf *o
                    {"stopped", r->stopped},    {"failuresLeftAlone", r->unhandled},
                    {"sessions", r->sessions},  {"tokens", r->tokens}};
 
-    buf_printf(out, "{\"done\":%s,\"dryRun\":%s", dry_run ? "false" : "true", dry_run ? "true" : "false");
+    ctl_put_bool(out, "done", !dry_run);
+    ctl_put_bool(out, "dryRun", dry_run);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        buf_printf(out, ",\"%s\":%" PRId64, numbers[i].name, numbers[i].value);
-    buf_printf(out, ",\"reshardWithdrawn\":%s,\"jobs\":[", r->reshard ? "true" : "false");
+        ctl_put_int(out, numbers[i].name, numbers[i].value);
+    ctl_put_bool(out, "reshardWithdrawn", r->reshard);
+    buf_puts(ctl_put_name(out, "jobs"), "[");
     for (size_t i = 0; i < r->count; i++) {
         const struct restored_job *job = &r->jobs[i];
 
-        buf_printf(out,
-                   "%s\n{\"job\":%" PRId64 ",\"mayHaveRun\":%" PRId64 ",\"atLeast\":%s,\"firstSeconds\":%" PRId64
-                   ",\"lastSeconds\":%" PRId64 ",\"stopped\":%s}",
-                   i ? "," : "", job->id, job->count, job->more ? "true" : "false", job->first_s, job->last_s,
-                   job->stopped ? "true" : "false");
+        buf_puts(out, i ? ",\n{" : "\n{");
+        ctl_put_int(out, "job", job->id);
+        ctl_put_int(out, "mayHaveRun", job->count);
+        ctl_put_bool(out, "atLeast", job->more);
+        ctl_put_int(out, "firstSeconds", job->first_s);
+        ctl_put_int(out, "lastSeconds", job->last_s);
+        ctl_put_bool(out, "stopped", job->stopped);
+        buf_putc(out, '}');
     }
     buf_puts(out, r->count ? "\n]}\n" : "]}\n");
 }
 
 static void put_jobs(const struct restore_result *r, const struct zone *zone, struct buf *out)
 {
-    bool more;
-    int64_t sum = sum_due(r, &more);
+    bool more = false;
+    int64_t sum = 0;
 
+    for (size_t i = 0; i < r->count; i++) {
+        sum += r->jobs[i].count;
+        more = more || r->jobs[i].more;
+    }
     buf_printf(out, "May have run, and is not sent again: %s%" PRId64 " due times of %zu jobs\n",
                more ? "at least " : "", sum, r->count);
     if (r->count)
@@ -126,34 +123,23 @@ static void put_text(const struct restore_result *r, const struct zone *zone, bo
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-enum err ctl_after_restore(struct store_session *s, const struct config *config, struct errctx *ec)
+enum err ctl_after_restore(struct ctl *c, struct errctx *ec)
 {
-    const struct config_ctl *ctl = &config->ctl;
-    struct restore_order order = {.dry_run = ctl->dry_run, .force = ctl->force, .find_next = find_next};
+    struct restore_order order = {.dry_run = c->wanted->dry_run, .force = c->wanted->force, .find_next = find_next};
     struct restore_result result = {0};
     struct missed *missed = NULL;
-    struct zone *zone = NULL;
-    struct buf text = {0};
-    int64_t now_ms = 0;
-    enum err e = ctl_load_zone(s, config, &zone, ec);
+    enum err e = take_options(c->wanted, c->zone, &order, ec);
 
     if (!e)
-        e = take_options(ctl, zone, &order, ec);
-    if (!e)
-        e = store_load_wall_ms(s, &now_ms, ec);
-    if (!e)
-        e = missed_create(zone, zone_to_civil(zone, now_ms / 1000).year + CRON_YEARS, &missed, ec);
+        e = missed_create(c->zone, zone_to_civil(c->zone, c->now_ms / 1000).year + CRON_YEARS, &missed, ec);
     order.arg = missed;
     if (!e)
-        e = store_after_restore(s, &order, &result, ec);
-    if (!e && ctl->json)
-        put_json(&result, ctl->dry_run, &text);
+        e = store_after_restore(c->session, &order, &result, ec);
+    if (!e && c->wanted->json)
+        put_json(&result, order.dry_run, &c->out);
     else if (!e)
-        put_text(&result, zone, ctl->dry_run, &text);
-    if (!e)
-        e = ctl_print(&text, ec);
+        put_text(&result, c->zone, order.dry_run, &c->out);
     restore_result_fini(&result);
     missed_destroy(missed);
-    zone_destroy(zone);
     return e;
 }

@@ -21,21 +21,21 @@ struct caller {
     struct run_calls with;
 };
 
-static enum err open_caller(const struct config *config, struct store *store, const struct clock *clock,
-                            struct caller *out, struct errctx *ec)
+static enum err open_caller(const struct ctl *c, struct caller *out, struct errctx *ec)
 {
-    enum err e = resolver_create(clock, &out->resolver, ec);
+    const struct config *config = c->config;
+    enum err e = resolver_create(c->clock, &out->resolver, ec);
 
     out->tls = (struct http_tls){
         .verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key};
-    out->with = (struct run_calls){.store = store,
-                                   .clock = clock,
+    out->with = (struct run_calls){.store = c->store,
+                                   .clock = c->clock,
                                    .access_token = config->access_token,
                                    .timeout_ms = config->executor_timeout_ms,
                                    .tls = &out->tls};
     if (!e)
         e = executor_networks_create(config->executor_networks, &out->networks, ec);
-    return e ? e : executor_calls_create(clock, out->resolver, out->networks, 1, &out->with.calls, ec);
+    return e ? e : executor_calls_create(c->clock, out->resolver, out->networks, 1, &out->with.calls, ec);
 }
 
 static void close_caller(struct caller *caller)
@@ -45,7 +45,7 @@ static void close_caller(struct caller *caller)
     resolver_destroy(caller->resolver);
 }
 
-static enum err write_kill(struct store_session *s, int64_t log_id, const struct buf *said, struct errctx *ec)
+static enum err note_kill(struct store_session *s, int64_t log_id, const struct buf *said, struct errctx *ec)
 {
     struct ctl_note note = {0};
     struct run_facts run = {0};
@@ -55,10 +55,10 @@ static enum err write_kill(struct store_session *s, int64_t log_id, const struct
     if (!e)
         e = ctl_note_begin(&note, s, run.job_id, ec);
     if (!e) {
-        ctl_note_int(&note.after, "jobId", run.job_id);
-        ctl_note_text(&note.after, "executorAddress", run.address);
+        ctl_put_int(&note.after, "jobId", run.job_id);
+        ctl_put_text(&note.after, "executorAddress", run.address);
         if (said->len)
-            ctl_note_text(&note.after, "said", said->data);
+            ctl_put_text(&note.after, "said", said->data);
         e = ctl_note_end(&note, "run.kill", log_id, &audit, ec);
     }
     if (!e)
@@ -68,56 +68,44 @@ static enum err write_kill(struct store_session *s, int64_t log_id, const struct
     return e;
 }
 
-/* Behind the kill: the run is stopped all the same, and cannot be started again. */
-static void note_kill(struct store *store, int64_t log_id, const struct buf *said)
+enum err ctl_kill(struct ctl *c, struct errctx *ec)
 {
-    struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    enum err e = store_take_session(store, SESSION_NORMAL, &s, &ec);
-
-    if (!e)
-        e = write_kill(s, log_id, said, &ec);
-    if (e)
-        fprintf(stderr,
-                "shardwheelctl: run %" PRId64 " is stopped, but this could not be recorded in the audit log: %s\n",
-                log_id, ec.text);
-    store_give_session(store, s);
-}
-
-enum err ctl_kill(const struct config *config, struct store *store, const struct clock *clock, struct errctx *ec)
-{
+    int64_t log_id = c->wanted->log_id;
     struct caller caller = {0};
     struct buf said = {0};
-    enum err e = open_caller(config, store, clock, &caller, ec);
+    struct errctx why = {{0}};
+    enum err e = open_caller(c, &caller, ec);
 
     if (!e)
-        e = run_kill(&caller.with, config->ctl.log_id, &(struct kill_words){"killed by hand (shardwheelctl)", ": "},
-                     &said, ec);
-    if (!e) {
-        printf("run %" PRId64 ": stopped\n", config->ctl.log_id);
-        note_kill(store, config->ctl.log_id, &said);
-    }
+        e = run_kill(&caller.with, log_id, &(struct kill_words){"killed by hand (shardwheelctl)", ": "}, &said, ec);
+    if (!e)
+        buf_printf(&c->out, "run %" PRId64 ": stopped\n", log_id);
+    /* Behind the kill: the run is stopped all the same, and cannot be started again. */
+    if (!e && note_kill(c->session, log_id, &said, &why))
+        fprintf(stderr,
+                "shardwheelctl: run %" PRId64 " is stopped, but this could not be recorded in the audit log: %s\n",
+                log_id, why.text);
     buf_fini(&said);
     close_caller(&caller);
     return e;
 }
 
-enum err ctl_show_log(const struct config *config, struct store *store, const struct clock *clock, struct errctx *ec)
+enum err ctl_show_log(struct ctl *c, struct errctx *ec)
 {
     struct caller caller = {0};
     struct log_answer log;
     int64_t line = 1;
     bool more = true, is_over = false;
-    enum err e = open_caller(config, store, clock, &caller, ec);
+    enum err e = open_caller(c, &caller, ec);
 
     while (!e && more) {
         bool has_lines;
 
-        e = run_read_log(&caller.with, config->ctl.log_id, line, &is_over, &log, ec);
+        e = run_read_log(&caller.with, c->wanted->log_id, line, &is_over, &log, ec);
         if (e)
             break;
         has_lines = log.to_line >= line;
-        more = has_lines || (config->ctl.follow && !is_over);
+        more = has_lines || (c->wanted->follow && !is_over);
         if (has_lines) {
             fputs(log.content, stdout);
             fflush(stdout);
@@ -125,7 +113,7 @@ enum err ctl_show_log(const struct config *config, struct store *store, const st
         } else if (more) {
             clock_sleep_ms(POLL_MS);
         } else if (log.is_missing && line == 1) {
-            e = err_set(ec, ERR_NOTFOUND, "the executor has no log of run %" PRId64 "%s: %s", config->ctl.log_id,
+            e = err_set(ec, ERR_NOTFOUND, "the executor has no log of run %" PRId64 "%s: %s", c->wanted->log_id,
                         is_over ? "" : " yet", log.content);
         }
         log_answer_fini(&log);

@@ -3,67 +3,81 @@
 #include "ctl/parts.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define CELL_MAX 320
 #define COLUMNS_MAX 9
 
 enum err ctl_print(struct buf *text, struct errctx *ec)
 {
-    bool ok = !buf_failed(text) && fputs(text->data, stdout) >= 0;
+    bool ok = !buf_failed(text) && (!text->len || fputs(text->data, stdout) >= 0);
 
-    buf_fini(text);
     return ok ? ERR_OK : err_set(ec, ERR_NOMEM, "the result cannot be printed");
+}
+
+void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out)
+{
+    struct civil c = zone_to_civil(zone, s);
+
+    buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+struct buf *ctl_put_name(struct buf *out, const char *name)
+{
+    if (!out->len)
+        buf_putc(out, '{');
+    else if (out->data[out->len - 1] != '{')
+        buf_putc(out, ',');
+    buf_printf(out, "\"%s\":", name);
+    return out;
+}
+
+void ctl_put_text(struct buf *out, const char *name, const char *value)
+{
+    buf_put_json(ctl_put_name(out, name), value);
+}
+
+void ctl_put_int(struct buf *out, const char *name, int64_t value)
+{
+    buf_put_int(ctl_put_name(out, name), value);
+}
+
+void ctl_put_bool(struct buf *out, const char *name, bool value)
+{
+    buf_puts(ctl_put_name(out, name), value ? "true" : "false");
+}
+
+void ctl_put_null(struct buf *out, const char *name)
+{
+    ctl_put_text(out, name, NULL);
 }
 
 /* ---- a table ----------------------------------------------------------------------------------------------------- */
 
-/* Lines of cells; the first line is the head. */
-struct table {
-    size_t columns;
-    size_t cells; /* filled so far */
-    size_t max;
-    char (*text)[CELL_MAX];
-};
-
-static bool table_init(struct table *t, size_t columns, size_t lines)
+/* Lines of cells with tabs between them: columns as wide as their widest cell; nothing trails the last one. */
+static void put_columns(const struct buf *cells, struct buf *out)
 {
-    *t = (struct table){.columns = columns, .max = columns * lines};
-    t->text = calloc(t->max, sizeof *t->text);
-    return t->text != NULL;
-}
+    size_t width[COLUMNS_MAX] = {0}, column = 0, len;
 
-PRINTF_LIKE(2, 3) static void put(struct table *t, const char *fmt, ...)
-{
-    va_list args;
-
-    if (t->cells == t->max)
+    if (buf_failed(cells)) {
+        out->failed = true;
         return;
-    va_start(args, fmt);
-    vsnprintf(t->text[t->cells++], CELL_MAX, fmt, args);
-    va_end(args);
-}
-
-/* Columns as wide as their widest cell; nothing trails the last one. */
-static void write_table(struct table *t, struct buf *out)
-{
-    size_t width[COLUMNS_MAX] = {0};
-
-    for (size_t i = 0; i < t->cells; i++) {
-        size_t len = strlen(t->text[i]);
-
-        if (len > width[i % t->columns])
-            width[i % t->columns] = len;
     }
-    for (size_t i = 0; i < t->cells; i++) {
-        bool last = i % t->columns == t->columns - 1;
-
-        buf_printf(out, "%-*s%s", last ? 0 : (int)width[i % t->columns], t->text[i], last ? "\n" : "  ");
+    for (const char *at = cells->data; *at; at += len + 1) {
+        len = strcspn(at, "\t\n");
+        width[column] = len > width[column] ? len : width[column];
+        column = at[len] == '\n' ? 0 : (column + 1) % COLUMNS_MAX;
     }
-    free(t->text);
+    for (const char *at = cells->data; *at; at += len + 1) {
+        bool is_last;
+
+        len = strcspn(at, "\t\n");
+        is_last = at[len] == '\n';
+        buf_printf(out, "%-*.*s%s", is_last ? 0 : (int)width[column], (int)len, at, is_last ? "\n" : "  ");
+        column = is_last ? 0 : (column + 1) % COLUMNS_MAX;
+    }
 }
 
 /* "45s", "12m30s", "2h05m", "3d04h"; below nothing counts as nothing. */
@@ -96,68 +110,54 @@ static double lag_s(const struct shard_view *row, int64_t now_ms)
 
 static void write_shards_json(const struct cluster_status *status, struct buf *out)
 {
-    buf_printf(out, "{\"shards\":%d,\"change\":", status->shards);
+    ctl_put_int(out, "shards", status->shards);
     if (status->wish.shards)
-        buf_printf(out, "{\"shards\":%d,\"lastSecond\":%" PRId64 ",\"try\":%d}", status->wish.shards,
-                   status->wish.last_s, status->wish.tries);
+        buf_printf(ctl_put_name(out, "change"), "{\"shards\":%d,\"lastSecond\":%" PRId64 ",\"try\":%d}",
+                   status->wish.shards, status->wish.last_s, status->wish.tries);
     else
-        buf_puts(out, "null");
-    buf_puts(out, ",\"rows\":[");
+        ctl_put_null(out, "change");
+    buf_puts(ctl_put_name(out, "rows"), "[");
     for (size_t i = 0; i < status->count; i++) {
         const struct shard_view *row = &status->rows[i];
         int64_t held = shard_get_held_ms(row, status->now_ms);
 
-        buf_printf(out, "%s\n{\"shard\":%d,\"owner\":", i ? "," : "", row->shard);
-        buf_put_json(out, row->owner[0] ? row->owner : NULL);
-        buf_printf(out, ",\"epoch\":%" PRId64, row->epoch);
+        buf_puts(out, i ? ",\n{" : "\n{");
+        ctl_put_int(out, "shard", row->shard);
+        ctl_put_text(out, "owner", row->owner[0] ? row->owner : NULL);
+        ctl_put_int(out, "epoch", row->epoch);
         if (held >= 0)
-            buf_printf(out, ",\"heldSeconds\":%" PRId64, held / 1000);
+            ctl_put_int(out, "heldSeconds", held / 1000);
         else
-            buf_puts(out, ",\"heldSeconds\":null");
+            ctl_put_null(out, "heldSeconds");
         if (row->cursor_s)
-            buf_printf(out, ",\"cursorLagSeconds\":%.1f", lag_s(row, status->now_ms));
+            buf_printf(ctl_put_name(out, "cursorLagSeconds"), "%.1f", lag_s(row, status->now_ms));
         else
-            buf_puts(out, ",\"cursorLagSeconds\":null");
-        buf_printf(out, ",\"planned\":%" PRId64 ",\"openBefore\":%" PRId64 "}", row->planned, row->open_before);
+            ctl_put_null(out, "cursorLagSeconds");
+        ctl_put_int(out, "planned", row->planned);
+        ctl_put_int(out, "openBefore", row->open_before);
+        buf_putc(out, '}');
     }
     buf_puts(out, status->count ? "\n]}\n" : "]}\n");
 }
 
-void ctl_write_shards(const struct cluster_status *status, bool json, struct buf *out)
+static void write_shards_text(const struct cluster_status *status, struct buf *out)
 {
-    static const char *const head[] = {"SHARD", "OWNER", "EPOCH", "HELD", "LAG_S", "PLANNED", "OPEN_BEFORE"};
-    struct table t;
+    struct buf cells = {0};
 
-    if (json) {
-        write_shards_json(status, out);
-        return;
-    }
-    if (!status->shards) {
-        buf_puts(out, "No node has used this database yet: there are no shards.\n");
-        return;
-    }
-    if (!table_init(&t, ARRAY_LEN(head), status->count + 1)) {
-        out->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(head); i++)
-        put(&t, "%s", head[i]);
+    buf_puts(&cells, "SHARD\tOWNER\tEPOCH\tHELD\tLAG_S\tPLANNED\tOPEN_BEFORE\n");
     for (size_t i = 0; i < status->count; i++) {
         const struct shard_view *row = &status->rows[i];
         int64_t held = shard_get_held_ms(row, status->now_ms);
+        char lag[40] = "-";
 
-        put(&t, "%d", row->shard);
-        put(&t, "%s", row->owner[0] ? row->owner : "-");
-        put(&t, "%" PRId64, row->epoch);
-        put(&t, "%s", held >= 0 ? format_span(held).s : "-");
         if (row->cursor_s)
-            put(&t, "%.1f", lag_s(row, status->now_ms));
-        else
-            put(&t, "-");
-        put(&t, "%" PRId64, row->planned);
-        put(&t, "%" PRId64, row->open_before);
+            snprintf(lag, sizeof lag, "%.1f", lag_s(row, status->now_ms));
+        buf_printf(&cells, "%d\t%s\t%" PRId64 "\t%s\t%s\t%" PRId64 "\t%" PRId64 "\n", row->shard,
+                   row->owner[0] ? row->owner : "-", row->epoch, held >= 0 ? format_span(held).s : "-", lag,
+                   row->planned, row->open_before);
     }
-    write_table(&t, out);
+    put_columns(&cells, out);
+    buf_fini(&cells);
     if ((int64_t)status->count < status->shards)
         buf_printf(out, "%d of the %d shards of the cluster have no row: the next node that starts creates them.\n",
                    status->shards - (int)status->count, status->shards);
@@ -166,7 +166,22 @@ void ctl_write_shards(const struct cluster_status *status, bool json, struct buf
                    status->wish.shards, status->wish.tries, RESHARD_TRIES);
 }
 
+void ctl_write_shards(const struct cluster_status *status, bool json, struct buf *out)
+{
+    if (json)
+        write_shards_json(status, out);
+    else if (!status->shards)
+        buf_puts(out, "No node has used this database yet: there are no shards.\n");
+    else
+        write_shards_text(status, out);
+}
+
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static double beat_age_s(const struct node_row *node, int64_t now_ms)
+{
+    return (double)(now_ms - node->beat_ms) / 1000.0;
+}
 
 static void write_nodes_json(const struct node_row *nodes, size_t count, int64_t now_ms, struct buf *out)
 {
@@ -174,28 +189,25 @@ static void write_nodes_json(const struct node_row *nodes, size_t count, int64_t
     for (size_t i = 0; i < count; i++) {
         const struct node_row *node = &nodes[i];
 
-        buf_printf(out, "%s\n{\"node\":", i ? "," : "");
-        buf_put_json(out, node->node);
-        buf_puts(out, ",\"url\":");
-        buf_put_json(out, node->url);
-        buf_puts(out, ",\"incarnation\":");
-        buf_put_json(out, node->incarnation);
-        buf_puts(out, ",\"version\":");
-        buf_put_json(out, node->version);
-        buf_printf(out,
-                   ",\"state\":\"%s\",\"owned\":%d,\"drain\":%s,\"upSeconds\":%" PRId64 ",\"beatAgoSeconds\":%.1f,"
-                   "\"clockAheadMs\":%" PRId64 "}",
-                   node_get_state(node, now_ms), node->owned, node->drain ? "true" : "false",
-                   node_get_up_ms(node, now_ms) / 1000, (double)(now_ms - node->beat_ms) / 1000.0, node->clock_ms);
+        buf_puts(out, i ? ",\n{" : "\n{");
+        ctl_put_text(out, "node", node->node);
+        ctl_put_text(out, "url", node->url);
+        ctl_put_text(out, "incarnation", node->incarnation);
+        ctl_put_text(out, "version", node->version);
+        ctl_put_text(out, "state", node_get_state(node, now_ms));
+        ctl_put_int(out, "owned", node->owned);
+        ctl_put_bool(out, "drain", node->drain);
+        ctl_put_int(out, "upSeconds", node_get_up_ms(node, now_ms) / 1000);
+        buf_printf(ctl_put_name(out, "beatAgoSeconds"), "%.1f", beat_age_s(node, now_ms));
+        ctl_put_int(out, "clockAheadMs", node->clock_ms);
+        buf_putc(out, '}');
     }
     buf_puts(out, count ? "\n]\n" : "]\n");
 }
 
 void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms, bool json, struct buf *out)
 {
-    static const char *const head[] = {"NODE",     "STATE",   "OWNED",       "UP", "LAST_BEAT",
-                                       "CLOCK_MS", "VERSION", "INCARNATION", "URL"};
-    struct table t;
+    struct buf cells = {0};
 
     if (json) {
         write_nodes_json(nodes, count, now_ms, out);
@@ -205,24 +217,12 @@ void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms,
         buf_puts(out, "No node uses this database.\n");
         return;
     }
-    if (!table_init(&t, ARRAY_LEN(head), count + 1)) {
-        out->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(head); i++)
-        put(&t, "%s", head[i]);
-    for (size_t i = 0; i < count; i++) {
-        const struct node_row *node = &nodes[i];
-
-        put(&t, "%s", node->node);
-        put(&t, "%s", node_get_state(node, now_ms));
-        put(&t, "%d", node->owned);
-        put(&t, "%s", format_span(node_get_up_ms(node, now_ms)).s);
-        put(&t, "%.1fs", (double)(now_ms - node->beat_ms) / 1000.0);
-        put(&t, "%+" PRId64, node->clock_ms);
-        put(&t, "%s", node->version);
-        put(&t, "%s", node->incarnation);
-        put(&t, "%s", node->url);
-    }
-    write_table(&t, out);
+    buf_puts(&cells, "NODE\tSTATE\tOWNED\tUP\tLAST_BEAT\tCLOCK_MS\tVERSION\tINCARNATION\tURL\n");
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&cells, "%s\t%s\t%d\t%s\t%.1fs\t%+" PRId64 "\t%s\t%s\t%s\n", nodes[i].node,
+                   node_get_state(&nodes[i], now_ms), nodes[i].owned, format_span(node_get_up_ms(&nodes[i], now_ms)).s,
+                   beat_age_s(&nodes[i], now_ms), nodes[i].clock_ms, nodes[i].version, nodes[i].incarnation,
+                   nodes[i].url);
+    put_columns(&cells, out);
+    buf_fini(&cells);
 }

@@ -18,12 +18,14 @@
 struct store_session;
 struct private_server;
 
-/* Who asked, in rows of audit. */
+/* Who asked, in rows of audit, and as an actor: whoever may read the database's password may do everything. */
 #define AUDIT_CTL .who = "shardwheelctl", .via = "shardwheelctl"
+extern const struct actor ctl_actor;
 
 /* One run of a command. */
 struct ctl {
     const struct config *config;
+    const struct config_ctl *wanted; /* that of config */
     const struct clock *clock;
     struct private_server *server; /* NULL: that which runs is used */
     struct store *store;
@@ -32,25 +34,56 @@ struct ctl {
     struct node_row *nodes; /* as read last */
     size_t node_count;
     struct cluster_status status; /* as read last */
-    int64_t now_ms;               /* of the database, when either was read */
+    int64_t now_ms;    /* of the database: when either was read, or before the command where it shows or reads times */
+    struct zone *zone; /* of cron expressions: that on record for the cluster, else that which a node would have. Of
+                        * commands that show or read times; else NULL */
+    struct admin *admin; /* of the same commands; its zone is that */
+    struct buf out;      /* is printed when the command has been carried out */
 };
 
-/* ---- ctl_cluster.c: nodes and shards ----------------------------------------------------------------------------- */
-
+/* Each command. drain, release and reshard wait until it is so. */
 MUST_CHECK enum err ctl_show_shards(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_show_nodes(struct ctl *c, struct errctx *ec);
-/* drain, release and reshard wait until it is so. */
 MUST_CHECK enum err ctl_drain(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_undrain(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_release(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_reshard(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_show_job(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_set_job(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_trigger(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_list_later(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_cancel_later(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_going_back(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_explain(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_after_restore(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_kill(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_show_log(struct ctl *c, struct errctx *ec);
+/* Runs the checks of doctor, prints the report; the exit status. */
+int ctl_doctor(const struct config *config);
+/* Sends a message of test to each channel of alarms and prints what came of it; *fine: all took it. ERR_INPUT: a
+ * setting is wrong. */
+MUST_CHECK enum err ctl_test_alarms(const struct config *config, bool *fine, struct errctx *ec);
+
+/* The zone on record ("": there is none), else that which a node would have. */
+MUST_CHECK enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out,
+                                    struct errctx *ec);
+/* The one node of c->nodes that is meant: by its whole name or incarnation, else by the beginning of one. Of several
+ * runs under one name that which lives, if there is just one. NULL, with the choices in the text, when none or several
+ * are meant. */
+const struct node_row *ctl_find_node(const struct ctl *c, const char *wanted, struct errctx *ec);
 
 /* ---- ctl_show.c: what is printed; appended to `out` -------------------------------------------------------------- */
 
 void ctl_write_shards(const struct cluster_status *status, bool json, struct buf *out);
 void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms, bool json, struct buf *out);
-/* To stdout; ends the text. */
-MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec);
+void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out); /* "2026-11-22 16:00:00" */
+/* Members of a JSON object, of which `out` is empty or ends with the beginning. */
+struct buf *ctl_put_name(struct buf *out, const char *name);             /* gives back `out`, for the value */
+void ctl_put_text(struct buf *out, const char *name, const char *value); /* NULL is JSON's null */
+void ctl_put_int(struct buf *out, const char *name, int64_t value);
+void ctl_put_bool(struct buf *out, const char *name, bool value);
+void ctl_put_null(struct buf *out, const char *name);
+MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec); /* to stdout */
 
 /* ---- ctl_audit.c: rows of audit about jobs and runs -------------------------------------------------------------- */
 
@@ -61,31 +94,10 @@ struct ctl_note {
     struct buf before, after;
 };
 MUST_CHECK enum err ctl_note_begin(struct ctl_note *note, struct store_session *s, int64_t job_id, struct errctx *ec);
-void ctl_note_text(struct buf *side, const char *name, const char *value); /* NULL is JSON's null */
-void ctl_note_int(struct buf *side, const char *name, int64_t value);
 /* Once. The row points into the note, and lives no longer. */
 MUST_CHECK enum err ctl_note_end(struct ctl_note *note, const char *action, int64_t target, struct audit_row *out,
                                  struct errctx *ec);
 void ctl_note_fini(struct ctl_note *note); /* one that is all zero, too */
-
-/* ---- ctl_job.c: one job ------------------------------------------------------------------------------------------ */
-
-MUST_CHECK enum err ctl_show_job(struct store_session *s, const struct config *config, struct errctx *ec);
-MUST_CHECK enum err ctl_set_job(struct store_session *s, const struct config *config, struct errctx *ec);
-
-/* ---- ctl_later.c: later rows, and what a Java admin would leave undone ------------------------------------------- */
-
-MUST_CHECK enum err ctl_trigger(struct store_session *s, const struct config *config, struct errctx *ec);
-MUST_CHECK enum err ctl_list_later(struct store_session *s, const struct config *config, struct errctx *ec);
-MUST_CHECK enum err ctl_cancel_later(struct store_session *s, const struct config *config, struct errctx *ec);
-MUST_CHECK enum err ctl_going_back(struct store_session *s, const struct config *config, struct errctx *ec);
-/* Of cron expressions: that on record for the cluster; else that which a node would have. */
-MUST_CHECK enum err ctl_load_zone(struct store_session *s, const struct config *config, struct zone **out,
-                                  struct errctx *ec);
-/* The same, where what is on record is known: "" for nothing. */
-MUST_CHECK enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out,
-                                    struct errctx *ec);
-void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out); /* "2026-11-22 16:00:00" */
 
 /* ---- ctl_options.c: --NAME VALUE behind a command, and what they say --------------------------------------------- */
 
@@ -97,39 +109,5 @@ MUST_CHECK enum err ctl_check_options(const struct config_ctl *ctl, const char *
 /* The option as an instant in seconds; *out stays where it is not there. */
 MUST_CHECK enum err ctl_take_instant(const struct config_ctl *ctl, const char *name, const struct zone *zone,
                                      int64_t *out, struct errctx *ec);
-
-/* ---- ctl_why.c: what became of a job's due times ----------------------------------------------------------------- */
-
-MUST_CHECK enum err ctl_explain(const struct config *config, struct store *store, struct store_session *s,
-                                const struct clock *clock, struct errctx *ec);
-
-/* ---- ctl_restore.c: a database that was restored from a backup --------------------------------------------------- */
-
-MUST_CHECK enum err ctl_after_restore(struct store_session *s, const struct config *config, struct errctx *ec);
-
-/* ---- ctl_find.c: pure -------------------------------------------------------------------------------------------- */
-
-/* The one node that is meant: by its whole name or incarnation, else by the beginning of one. Of several runs under one
- * name that which lives, if there is just one. NULL, with the choices in the text, when none or several are meant. */
-const struct node_row *ctl_find_node(const struct node_row *nodes, size_t count, const char *wanted, int64_t now_ms,
-                                     struct errctx *ec);
-
-/* ---- ctl_run.c: one run, at its executor ------------------------------------------------------------------------- */
-
-MUST_CHECK enum err ctl_kill(const struct config *config, struct store *store, const struct clock *clock,
-                             struct errctx *ec);
-MUST_CHECK enum err ctl_show_log(const struct config *config, struct store *store, const struct clock *clock,
-                                 struct errctx *ec);
-
-/* ---- doctor/doctor.c --------------------------------------------------------------------------------------------- */
-
-/* Runs the checks, prints the report; the exit status. */
-int ctl_doctor(const struct config *config);
-
-/* ---- ctl_alarm.c ------------------------------------------------------------------------------------------------- */
-
-/* Sends a message of test to each channel of alarms and prints what came of it; *fine: all took it. ERR_INPUT: a
- * setting is wrong. */
-MUST_CHECK enum err ctl_test_alarms(const struct config *config, bool *fine, struct errctx *ec);
 
 #endif

@@ -81,15 +81,12 @@ static enum err load_glue(struct store_session *s, struct errctx *ec)
     return e;
 }
 
-static enum err load_schedule(struct store_session *s, struct errctx *ec)
+static enum err load_retentions(struct store_session *s, struct errctx *ec)
 {
-    struct job_schedule schedule;
     struct job_retention *list = NULL;
     size_t count = 0;
-    enum err e = store_load_job_schedule(s, 1, &schedule, ec);
+    enum err e = store_load_retentions(s, &list, &count, ec);
 
-    if (!e)
-        e = store_load_retentions(s, &list, &count, ec);
     free(list);
     return e;
 }
@@ -359,7 +356,7 @@ static enum err expired(struct store_session *s, struct errctx *ec)
 }
 
 static way *const ways[] = {
-    list_jobs,         last_runs, load_parents, load_glue,  load_schedule,   load_channels, run_rows,
+    list_jobs,         last_runs, load_parents, load_glue,  load_retentions, load_channels, run_rows,
     search_runs,       overview,  told_rows,    history,    audit_and_edits, groups,        people,
     names_and_figures, cluster,   nodes,        take_shard, expired,
 };

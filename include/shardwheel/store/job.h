@@ -76,37 +76,7 @@ struct job_retention {
 MUST_CHECK enum err store_load_retentions(struct store_session *s, struct job_retention **out, size_t *count,
                                           struct errctx *ec);
 
-/* When a job is due, as who changes that must know it. */
-struct job_schedule {
-    int64_t job_id;
-    bool running;
-    int64_t next_ms;   /* trigger_next_time */
-    int64_t now_ms;    /* the server's clock */
-    int64_t planned_s; /* the newest due second of it that is planned and not over; 0: none */
-    char type[SCHEDULE_TYPE_MAX];
-    char conf[SCHEDULE_CONF_MAX];
-    char cron_zone[ZONE_NAME_MAX]; /* on record for the cluster; "": none */
-};
-/* ERR_NOTFOUND: there is no such job. */
-MUST_CHECK enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct job_schedule *out,
-                                            struct errctx *ec);
-
 /* The zone of cron expressions on record for the cluster; "": none. */
 MUST_CHECK enum err store_load_cron_zone(struct store_session *s, char out[ZONE_NAME_MAX], struct errctx *ec);
-
-/* What a change of settings makes of xxl_job_info. */
-struct schedule_change {
-    const struct job_schedule *from; /* as it was read: a job that is not so any more makes ERR_CONFLICT */
-    const char *type;                /* NULL: type and conf stay */
-    const char *conf;
-    int64_t next_ms; /* of a running job; that of `from`: it stays */
-    bool guarded;    /* a next time is written only while a node holds Java admins off, else ERR_GUARD */
-};
-/* One transaction: the row becomes these settings, and goes when nothing is set. `from`: as it was read; settings that
- * are not so any more make ERR_CONFLICT. ERR_NOTFOUND: there is no such job. `change` NULL: no setting that its
- * schedule depends on differs. `audit` NULL: no row of it is written. */
-MUST_CHECK enum err store_save_job_settings(struct store_session *s, const struct job_settings *from,
-                                            const struct job_settings *settings, const struct schedule_change *change,
-                                            const struct audit_row *audit, struct errctx *ec);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "shardwheel/alarm.h"
 #include "shardwheel/store/channel.h"
-#include "shardwheel/store/names.h"
 #include "shardwheel/store/overview.h"
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
@@ -24,14 +23,11 @@ struct channels_seen {
 static void see_channel(void *arg, const struct alarm_channel *channel)
 {
     struct channels_seen *seen = arg;
-    char where[80];
 
     seen->used += !channel->left_out;
-    if (!channel->left_out)
-        return;
-    snprintf(where, sizeof where, "channel %.50s", channel->name);
-    doctor_tell(seen->d, DOCTOR_WARNING, "alarm_channel_unused", where, "Correct it, or remove it.",
-                "It is configured, but not used: %s.", channel->left_out);
+    if (channel->left_out)
+        doctor_tell(seen->d, DOCTOR_WARNING, "alarm_channel_unused", place_of("channel", channel->name).text,
+                    "Correct it, or remove it.", "It is configured, but not used: %s.", channel->left_out);
 }
 
 static enum err look_at_channels(struct doctor *d, size_t *used, struct errctx *ec)
@@ -59,22 +55,19 @@ static enum err look_at_channels(struct doctor *d, size_t *used, struct errctx *
 /* Channels whose newest message, and every one behind the last that was taken, came to nothing. */
 static enum err look_at_told(struct doctor *d, struct errctx *ec)
 {
-    static const char statement[] =
+    struct look *look = NULL;
+    enum err e = doctor_look(
+        d, &look, ec,
         "SELECT t.channel, COUNT(*), MAX(t.error), MIN(t.at_ms) FROM (SELECT * FROM shardwheel_told ORDER BY id DESC "
         "LIMIT " TOLD_LOOK ") t LEFT JOIN (SELECT channel, MAX(id) AS good FROM (SELECT * FROM shardwheel_told "
         "ORDER BY id DESC LIMIT " TOLD_LOOK
         ") n WHERE error IS NULL GROUP BY channel) g ON g.channel = t.channel WHERE "
-        "t.error IS NOT NULL AND t.id > COALESCE(g.good, 0) GROUP BY t.channel ORDER BY t.channel";
-    struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+        "t.error IS NOT NULL AND t.id > COALESCE(g.good, 0) GROUP BY t.channel ORDER BY t.channel");
 
     while (!e && look_next(look)) {
-        char where[80];
-
         if (look_int(look, 1) < 3)
             continue;
-        snprintf(where, sizeof where, "channel %.50s", look_text_or_empty(look, 0));
-        doctor_tell(d, DOCTOR_WARNING, "alarm_channel_failing", where,
+        doctor_tell(d, DOCTOR_WARNING, "alarm_channel_failing", place_of("channel", look_text_or_empty(look, 0)).text,
                     "Check the receiver: `shardwheelctl alarm-test` sends a test message.",
                     "Its last %" PRId64 " messages were not delivered, the first of them %s ago: %.200s.",
                     look_int(look, 1), span_of_s((d->now_ms - look_int(look, 3)) / 1000).text,
@@ -97,19 +90,17 @@ static enum err check_alarms(struct doctor *d, struct errctx *ec)
         e = look_at_told(d, ec);
     if (e)
         return e;
-    if (survey->mailed.count && !mails)
-        doctor_tell(d, DOCTOR_WARNING, "alarm_mail_off", "spring.mail.host",
-                    "Set spring.mail.host and spring.mail.from, or remove the addresses from the jobs.",
-                    "Started jobs have alarm addresses, but no email can be sent (%zu): %s.", survey->mailed.count,
-                    words_end(&survey->mailed));
-    if (survey->bad_mail.count)
-        doctor_tell(d, DOCTOR_WARNING, "alarm_address_bad", "xxl_job_info", "Correct alarm_email of these jobs.",
-                    "Started jobs have an email address that is not valid: alarms to it count as failed (%zu): %s.",
-                    survey->bad_mail.count, words_end(&survey->bad_mail));
     if (survey->running && !survey->mailed.count && !used)
         doctor_tell(
             d, DOCTOR_NOTE, "alarm_nobody", NULL, NULL,
             "Nobody gets alarms: no started job has an email address, and there is no channel. See docs/alarms.md.");
+    if (!mails)
+        doctor_tell_list(d, DOCTOR_WARNING, "alarm_mail_off", "spring.mail.host",
+                         "Set spring.mail.host and spring.mail.from, or remove the addresses from the jobs.",
+                         "Started jobs have alarm addresses, but no email can be sent", &survey->mailed);
+    doctor_tell_list(d, DOCTOR_WARNING, "alarm_address_bad", "xxl_job_info", "Correct alarm_email of these jobs.",
+                     "Started jobs have an email address that is not valid: alarms to it count as failed",
+                     &survey->bad_mail);
     return ERR_OK;
 }
 
@@ -171,18 +162,15 @@ static enum err has_only_failed(struct doctor *d, int64_t job, bool *out, struct
 {
     const struct store_features *f = &d->features;
     struct look *look = NULL;
-    struct buf sql = {0};
-    enum err e;
+    enum err e = doctor_look(
+        d, &look, ec,
+        "SELECT COUNT(*), COALESCE(SUM(handle_code = 200 OR (trigger_code = 200 AND handle_code = 0)), 0) "
+        "FROM (SELECT trigger_code, handle_code FROM xxl_job_log FORCE INDEX (%s) WHERE job_id = %" PRId64
+        " AND trigger_code <> 0 AND COALESCE(trigger_msg, '') NOT LIKE '<!--sw:s:%%' ORDER BY %s DESC LIMIT %d) "
+        "r, xxl_job_info j WHERE j.id = %" PRId64 " AND j.trigger_status = 1",
+        f->log_job_id_name[0] ? f->log_job_id_name : f->log_job_time_name, job,
+        f->log_job_id_name[0] ? "id" : "trigger_time", RUNS_LAST, job);
 
-    buf_printf(&sql,
-               "SELECT COUNT(*), COALESCE(SUM(handle_code = 200 OR (trigger_code = 200 AND handle_code = 0)), 0) "
-               "FROM (SELECT trigger_code, handle_code FROM xxl_job_log FORCE INDEX (%s) WHERE job_id = %" PRId64
-               " AND trigger_code <> 0 AND COALESCE(trigger_msg, '') NOT LIKE '<!--sw:s:%%' ORDER BY %s DESC LIMIT %d) "
-               "r, xxl_job_info j WHERE j.id = %" PRId64 " AND j.trigger_status = 1",
-               f->log_job_id_name[0] ? f->log_job_id_name : f->log_job_time_name, job,
-               f->log_job_id_name[0] ? "id" : "trigger_time", RUNS_LAST, job);
-    e = buf_failed(&sql) ? err_set(ec, ERR_NOMEM, "out of memory") : doctor_look(d, sql.data, &look, ec);
-    buf_fini(&sql);
     *out = !e && look_next(look) && look_int(look, 0) == RUNS_LAST && !look_int(look, 1);
     look_destroy(look);
     return e;
@@ -212,17 +200,10 @@ static enum err tell_jobs(struct doctor *d, enum doctor_level level, const char 
                           const char *what, const int64_t *jobs, size_t count, struct errctx *ec)
 {
     struct words words = {0};
-    struct names names = {0};
-    enum err e = count ? store_load_job_names(d->session, jobs, count, &names, ec) : ERR_OK;
+    enum err e = survey_name_jobs(d, jobs, count, &words, ec);
 
-    for (size_t i = 0; i < count && !e; i++) {
-        const struct name_row *row = names_find(&names, jobs[i]);
-
-        words_add_named(&words, jobs[i], row ? row->name : NULL);
-    }
-    names_fini(&names);
-    if (!e && count)
-        doctor_tell(d, level, code, "xxl_job_log", change, "%s (%zu): %s.", what, count, words_end(&words));
+    if (!e)
+        doctor_tell_list(d, level, code, "xxl_job_log", change, what, &words);
     return e;
 }
 

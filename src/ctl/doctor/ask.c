@@ -86,25 +86,18 @@ static void take_reply(void *arg, const struct http_answer *answer)
         snprintf(reply->text, KEPT, "%s", answer->reason);
 }
 
-static void put_question(const struct asking *a, const struct asked *to, enum question what, struct buf *headers,
-                         struct buf *body, const char **path)
+static const char *put_question(const struct asking *a, const struct asked *to, enum question what, struct buf *headers,
+                                struct buf *body)
 {
     const struct group_row *group = to->place->group;
+    bool is_wrong = what == ASK_WRONG;
 
-    if (what == ASK_WRONG)
-        request_put_headers(headers, group->app_name, NO_SUCH_TOKEN, NO_SUCH_TOKEN);
-    else
-        request_put_headers(headers, group->app_name, group->access_token, a->d->config->access_token);
-    switch (what) {
-    case ASK_BEAT:
-    case ASK_WRONG: *path = REQUEST_PATH_BEAT; break;
-    case ASK_LOG:
-        *path = REQUEST_PATH_LOG;
+    request_put_headers(headers, group->app_name, is_wrong ? NO_SUCH_TOKEN : group->access_token,
+                        is_wrong ? NO_SUCH_TOKEN : a->d->config->access_token);
+    buf_puts(body, "");
+    if (what == ASK_LOG)
         request_put_log_body(body, 0, a->d->now_ms, 1);
-        break;
-    case ASK_PATH: *path = NO_SUCH_PATH; break;
-    case QUESTIONS: break;
-    }
+    return what == ASK_LOG ? REQUEST_PATH_LOG : what == ASK_PATH ? NO_SUCH_PATH : REQUEST_PATH_BEAT;
 }
 
 /* Body and headers live until the turn after the answer, in `texts`. */
@@ -119,20 +112,15 @@ static enum err start_question(struct asking *a, struct asked *to, enum question
                                    .arg = &to->replies[what]};
     enum err e = to->peer ? ERR_OK : http_client_add_peer(a->client, to->place->address, &to->peer);
 
-    put_question(a, to, what, &texts[0], &texts[1], &request.path);
+    request.path = put_question(a, to, what, &texts[0], &texts[1]);
     if (e || buf_failed(&texts[0]) || buf_failed(&texts[1]))
         return ERR_NOMEM;
     request.peer = to->peer;
     request.headers = texts[0].data ? texts[0].data : "";
     request.headers_len = texts[0].len;
-    request.body = texts[1].data ? texts[1].data : "";
+    request.body = texts[1].data;
     request.body_len = texts[1].len;
     return http_client_start(a->client, &request);
-}
-
-static bool is_asked(const struct asked *to, enum question what)
-{
-    return what == ASK_BEAT || to->is_alive;
 }
 
 /* AT_ONCE questions are begun, and waited for, so their texts are in one place. */
@@ -142,7 +130,7 @@ static enum err ask_some(struct asking *a, size_t from, size_t to, enum question
     enum err e = ERR_OK;
 
     for (size_t i = from; i < to && !e; i++) {
-        if (is_asked(&a->list[i], what))
+        if (what == ASK_BEAT || a->list[i].is_alive)
             e = start_question(a, &a->list[i], what, texts[i - from]);
     }
     while (http_client_count(a->client))
@@ -180,52 +168,37 @@ static enum err ask_all(struct asking *a, struct errctx *ec)
 
 enum need { NEED_GLUE, NEED_NULL_PARAM, NEED_SAME_HANDLER, NEEDS };
 
-struct group_needs {
-    int64_t (*of)[NEEDS]; /* jobs that run, by group in the order of the list */
-};
-
-static int compare_group(const void *key, const void *row)
-{
-    return compare_int64(key, &((const struct group_row *)row)->id);
-}
-
-static enum err load_need(struct doctor *d, const struct group_list *groups, const char *statement, enum need need,
-                          unsigned columns, struct group_needs *out, struct errctx *ec)
+/* Numbers of jobs that run, by group in the order of the list: the columns behind the group's id are needs from the
+ * first on. */
+static enum err load_need(struct doctor *d, const struct group_list *groups, const char *statement, enum need first,
+                          unsigned columns, int64_t (*out)[NEEDS], struct errctx *ec)
 {
     struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+    enum err e = doctor_look(d, &look, ec, "%s", statement);
 
     while (!e && look_next(look)) {
-        int64_t id = look_int(look, 0);
-        const struct group_row *row =
-            groups->count ? bsearch(&id, groups->rows, groups->count, sizeof *row, compare_group) : NULL;
+        const struct group_row *row = survey_find_group(groups, look_int(look, 0));
 
         for (unsigned i = 0; row && i < columns; i++)
-            out->of[row - groups->rows][need + i] = look_int(look, i + 1);
+            out[row - groups->rows][first + i] = look_int(look, i + 1);
     }
     look_destroy(look);
     return e;
 }
 
-static enum err load_needs(struct doctor *d, const struct group_list *groups, struct group_needs *out,
-                           struct errctx *ec)
+static enum err load_needs(struct doctor *d, const struct group_list *groups, int64_t (*out)[NEEDS], struct errctx *ec)
 {
-    enum err e;
+    enum err e = load_need(d, groups,
+                           "SELECT job_group, SUM(glue_type <> 'BEAN'), SUM(glue_type NOT IN ('BEAN', 'GLUE_GROOVY') "
+                           "AND executor_param IS NULL) FROM xxl_job_info WHERE trigger_status = 1 GROUP BY job_group",
+                           NEED_GLUE, 2, out, ec);
 
-    out->of = calloc(groups->count + 1, sizeof *out->of);
-    if (!out->of)
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    e = load_need(d, groups,
-                  "SELECT job_group, SUM(glue_type <> 'BEAN'), SUM(glue_type NOT IN ('BEAN', 'GLUE_GROOVY') AND "
-                  "executor_param IS NULL) FROM xxl_job_info WHERE trigger_status = 1 GROUP BY job_group",
-                  NEED_GLUE, 2, out, ec);
-    if (!e)
-        e = load_need(d, groups,
-                      "SELECT job_group, SUM(n) FROM (SELECT job_group, COUNT(*) AS n FROM xxl_job_info WHERE "
-                      "trigger_status = 1 AND glue_type = 'BEAN' GROUP BY job_group, executor_handler HAVING COUNT(*) "
-                      "> 1) t GROUP BY job_group",
-                      NEED_SAME_HANDLER, 1, out, ec);
-    return e;
+    return e ? e
+             : load_need(d, groups,
+                         "SELECT job_group, SUM(n) FROM (SELECT job_group, COUNT(*) AS n FROM xxl_job_info WHERE "
+                         "trigger_status = 1 AND glue_type = 'BEAN' GROUP BY job_group, executor_handler HAVING "
+                         "COUNT(*) > 1) t GROUP BY job_group",
+                         NEED_SAME_HANDLER, 1, out, ec);
 }
 
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
@@ -285,21 +258,27 @@ static int get_code(const struct reply *reply)
     return code;
 }
 
+/* What is told of a kind of executor, where its group has such jobs. */
+static const struct {
+    enum executor_kind kind;
+    enum need need;
+    enum told told;
+} judgements[] = {
+    {EXECUTOR_GO, NEED_SAME_HANDLER, TOLD_MIXES},
+    {EXECUTOR_GO, NEED_GLUE, TOLD_NO_GLUE},
+    {EXECUTOR_PYTHON, NEED_GLUE, TOLD_NO_GLUE},
+    {EXECUTOR_JAVA_OLD, NEED_NULL_PARAM, TOLD_NULL_PARAM},
+};
+
 static uint32_t judge_kind(enum executor_kind kind, const int64_t needs[NEEDS])
 {
-    uint32_t told = 0;
+    uint32_t told = kind == EXECUTOR_JAVA_OLD ? 1u << TOLD_OLD : 0;
 
-    switch (kind) {
-    case EXECUTOR_GO:
-        if (needs[NEED_SAME_HANDLER])
-            told |= 1u << TOLD_MIXES;
-        return needs[NEED_GLUE] ? told | 1u << TOLD_NO_GLUE : told;
-    case EXECUTOR_PYTHON: return needs[NEED_GLUE] ? 1u << TOLD_NO_GLUE : 0;
-    case EXECUTOR_JAVA_OLD: told |= 1u << TOLD_OLD; return needs[NEED_NULL_PARAM] ? told | 1u << TOLD_NULL_PARAM : told;
-    case EXECUTOR_JAVA:
-    case EXECUTOR_UNKNOWN: break;
+    for (size_t i = 0; i < ARRAY_LEN(judgements); i++) {
+        if (judgements[i].kind == kind && needs[judgements[i].need])
+            told |= 1u << judgements[i].told;
     }
-    return 0;
+    return told;
 }
 
 static uint32_t judge_executor(const struct asked *to, const int64_t needs[NEEDS])
@@ -318,26 +297,22 @@ static uint32_t judge_executor(const struct asked *to, const int64_t needs[NEEDS
     return told | judge_kind(executor_tell_kind(log->status, log->text, path->status, path->text), needs);
 }
 
-static void tell_all(const struct asking *a, const struct group_list *groups, const struct group_needs *needs)
+static void tell_all(const struct asking *a, const struct group_list *groups, int64_t (*needs)[NEEDS])
 {
     struct words words[TOLD_KINDS] = {{{0}, 0}};
 
     for (size_t i = 0; i < a->count; i++) {
         const struct executor_place *place = a->list[i].place;
-        uint32_t told = judge_executor(&a->list[i], needs->of[place->group - groups->rows]);
-        char text[80];
+        uint32_t told = judge_executor(&a->list[i], needs[place->group - groups->rows]);
 
-        snprintf(text, sizeof text, "%.40s (%.15s)", place->address, place->group->app_name);
         for (int kind = 0; kind < TOLD_KINDS; kind++) {
             if (told & 1u << kind)
-                words_add(&words[kind], text);
+                place_add(&words[kind], place);
         }
     }
-    for (int kind = 0; kind < TOLD_KINDS; kind++) {
-        if (words[kind].count)
-            doctor_tell(a->d, tellings[kind].level, tellings[kind].code, NULL, tellings[kind].change, "%s (%zu): %s.",
-                        tellings[kind].what, words[kind].count, words_end(&words[kind]));
-    }
+    for (int kind = 0; kind < TOLD_KINDS; kind++)
+        doctor_tell_list(a->d, tellings[kind].level, tellings[kind].code, NULL, tellings[kind].change,
+                         tellings[kind].what, &words[kind]);
     if (a->left_out)
         doctor_tell(a->d, DOCTOR_NOTE, "executor_not_asked", NULL, NULL,
                     "%zu addresses were not called, because the time was over: see --wait.", a->left_out);
@@ -364,57 +339,57 @@ static enum err list_asked(struct asking *a, const struct executor_places *place
     return ERR_OK;
 }
 
-static enum err ask(struct doctor *d, const struct job_survey *survey, const struct executor_networks *networks,
-                    struct resolver *resolver, const struct executor_places *places, struct errctx *ec)
+static enum err ask(struct asking *a, const struct group_list *groups, const struct executor_places *places,
+                    struct errctx *ec)
 {
-    const struct config *config = d->config;
-    struct group_needs needs = {0};
-    struct asking a = {
-        .d = d,
-        .tls = {.verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key}};
-    enum err e = http_client_create(d->clock, resolver, &a.client, ec);
+    int64_t(*needs)[NEEDS] = calloc(groups->count + 1, sizeof *needs);
+    enum err e = list_asked(a, places, ec);
 
-    if (!e) {
-        http_client_set_networks(a.client, networks);
-        e = list_asked(&a, places, ec);
+    if (!e)
+        e = needs ? load_needs(a->d, groups, needs, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    if (!e)
+        e = ask_all(a, ec);
+    if (!e)
+        tell_all(a, groups, needs);
+    for (size_t i = 0; a->list && i < a->count; i++) {
+        if (a->list[i].peer)
+            http_client_drop_peer(a->client, a->list[i].peer);
     }
-    if (!e)
-        e = load_needs(d, &survey->groups, &needs, ec);
-    if (!e)
-        e = ask_all(&a, ec);
-    if (!e)
-        tell_all(&a, &survey->groups, &needs);
-    for (size_t i = 0; a.list && i < a.count; i++) {
-        if (a.list[i].peer)
-            http_client_drop_peer(a.client, a.list[i].peer);
-    }
-    http_client_destroy(a.client);
-    free(a.list);
-    free(needs.of);
+    free(a->list);
+    free(needs);
     return e;
 }
 
 enum err executors_ask(struct doctor *d, struct errctx *ec)
 {
+    const struct config *config = d->config;
+    struct asking a = {
+        .d = d,
+        .tls = {.verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key}};
     struct executor_networks *networks = NULL;
     struct executor_places places = {0};
     struct job_survey *survey = NULL;
     struct resolver *resolver = NULL;
     enum err e;
 
-    if (!d->config->ctl.ask_executors) {
+    if (!config->ctl.ask_executors) {
         doctor_tell(d, DOCTOR_OK, "executors", NULL, NULL, "Executors were not called: use --ask-executors.");
         return ERR_OK;
     }
     e = survey_jobs(d, &survey, ec);
     if (!e)
-        e = executor_networks_create(d->config->executor_networks, &networks, ec);
+        e = executor_networks_create(config->executor_networks, &networks, ec);
     if (!e)
         e = resolver_create(d->clock, &resolver, ec);
     if (!e)
         e = executor_places_make(&survey->groups, &places, ec);
     if (!e)
-        e = ask(d, survey, networks, resolver, &places, ec);
+        e = http_client_create(d->clock, resolver, &a.client, ec);
+    if (!e) {
+        http_client_set_networks(a.client, networks);
+        e = ask(&a, &survey->groups, &places, ec);
+    }
+    http_client_destroy(a.client);
     executor_places_fini(&places);
     resolver_destroy(resolver);
     executor_networks_destroy(networks);

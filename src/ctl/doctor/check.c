@@ -31,6 +31,13 @@ void doctor_tell(struct doctor *d, enum doctor_level level, const char *code, co
     report_add(&d->report, &finding);
 }
 
+void doctor_tell_list(struct doctor *d, enum doctor_level level, const char *code, const char *where,
+                      const char *change, const char *what, struct words *list)
+{
+    if (list->count)
+        doctor_tell(d, level, code, where, change, "%s (%zu): %s.", what, list->count, words_end(list));
+}
+
 int doctor_left_ms(const struct doctor *d)
 {
     int64_t left = d->deadline_mono_ms - clock_mono_ms(d->clock);
@@ -38,18 +45,56 @@ int doctor_left_ms(const struct doctor *d)
     return left < 1 ? 1 : left > DOCTOR_WAIT_MS ? DOCTOR_WAIT_MS : (int)left;
 }
 
-enum err doctor_look(struct doctor *d, const char *statement, struct look **out, struct errctx *ec)
+static enum err look(struct doctor *d, struct look **out, struct errctx *ec, const char *statement, va_list args)
 {
-    return store_look(d->session, doctor_left_ms(d), statement, out, ec);
+    char sql[2000];
+    int len = vsnprintf(sql, sizeof sql, statement, args);
+
+    assert(len >= 0 && (size_t)len < sizeof sql);
+    return store_look(d->session, doctor_left_ms(d), sql, out, ec);
 }
 
-enum err doctor_look_number(struct doctor *d, const char *statement, int64_t *out, struct errctx *ec)
+enum err doctor_look(struct doctor *d, struct look **out, struct errctx *ec, const char *statement, ...)
 {
-    struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+    va_list args;
+    enum err e;
 
+    va_start(args, statement);
+    e = look(d, out, ec, statement, args);
+    va_end(args);
+    return e;
+}
+
+enum err doctor_look_number(struct doctor *d, int64_t *out, struct errctx *ec, const char *statement, ...)
+{
+    struct look *found = NULL;
+    va_list args;
+    enum err e;
+
+    va_start(args, statement);
+    e = look(d, &found, ec, statement, args);
+    va_end(args);
     if (!e)
-        *out = look_next(look) ? look_int(look, 0) : 0;
-    look_destroy(look);
+        *out = look_next(found) ? look_int(found, 0) : 0;
+    look_destroy(found);
+    return e;
+}
+
+enum err doctor_add_rows(struct doctor *d, struct words *out, struct errctx *ec, const char *statement, ...)
+{
+    struct look *found = NULL;
+    va_list args;
+    enum err e;
+
+    va_start(args, statement);
+    e = look(d, &found, ec, statement, args);
+    va_end(args);
+    while (!e && look_next(found)) {
+        if (look_text(found, 0))
+            words_add_named(out, look_int(found, 0), look_text_or_empty(found, 1));
+        else
+            words_add(out, look_text_or_empty(found, 1));
+    }
+    look_destroy(found);
     return e;
 }

@@ -13,6 +13,7 @@
 #define CTL_DOCTOR_CHECK_H
 
 #include "ctl/doctor/report.h"
+#include "ctl/doctor/words.h"
 
 #include "shardwheel/config.h"
 #include "shardwheel/store/cluster.h"
@@ -90,12 +91,20 @@ extern const struct doctor_check doctor_secret_checks[];
 PRINTF_LIKE(6, 7)
 void doctor_tell(struct doctor *d, enum doctor_level level, const char *code, const char *where, const char *change,
                  const char *what, ...);
+/* "WHAT (7): a, b, c." of a list that is not empty; it is ended. */
+void doctor_tell_list(struct doctor *d, enum doctor_level level, const char *code, const char *where,
+                      const char *change, const char *what, struct words *list);
 /* How long a wait may take: DOCTOR_WAIT_MS, less near the deadline, 1 at least. */
 int doctor_left_ms(const struct doctor *d);
-/* store_look within that time. */
-MUST_CHECK enum err doctor_look(struct doctor *d, const char *statement, struct look **out, struct errctx *ec);
+/* store_look within that time; the statement is as of printf, and its texts are the caller's own. */
+PRINTF_LIKE(4, 5)
+MUST_CHECK enum err doctor_look(struct doctor *d, struct look **out, struct errctx *ec, const char *statement, ...);
 /* The number in the first column of the first row; 0 without one. */
-MUST_CHECK enum err doctor_look_number(struct doctor *d, const char *statement, int64_t *out, struct errctx *ec);
+PRINTF_LIKE(4, 5)
+MUST_CHECK enum err doctor_look_number(struct doctor *d, int64_t *out, struct errctx *ec, const char *statement, ...);
+/* Adds the rows that it finds: their ids, which may be NULL, and names. */
+PRINTF_LIKE(4, 5)
+MUST_CHECK enum err doctor_add_rows(struct doctor *d, struct words *out, struct errctx *ec, const char *statement, ...);
 
 size_t doctor_count_live(const struct doctor *d); /* nodes that give signs of life */
 

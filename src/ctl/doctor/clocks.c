@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Clocks and zones. */
 #include "ctl/doctor/check.h"
+#include "ctl/parts.h"
 
 #include "shardwheel/admin/cluster.h"
-
-#include "ctl/doctor/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,12 +31,10 @@ static enum err measure_here(struct doctor *d, int64_t *ahead_ms, int64_t *doubt
 
 static void tell_node(struct doctor *d, const struct node_row *node)
 {
-    char where[200];
-
     if (node_is_silent(node, d->now_ms) || llabs(node->clock_ms) <= CLOCK_NOTED_MS)
         return;
-    snprintf(where, sizeof where, "node %s", node->node);
-    doctor_tell(d, llabs(node->clock_ms) > CLOCK_FAR_MS ? DOCTOR_CRITICAL : DOCTOR_WARNING, "clock_node", where,
+    doctor_tell(d, llabs(node->clock_ms) > CLOCK_FAR_MS ? DOCTOR_CRITICAL : DOCTOR_WARNING, "clock_node",
+                place_of("node", node->node).text,
                 "Use NTP (chrony, systemd-timesyncd) on the machines of the node and of the database.",
                 "Its clock is %.1f s %s the database's: its fires are early or late by this time.",
                 (double)llabs(node->clock_ms) / 1000.0, node->clock_ms > 0 ? "ahead of" : "behind");
@@ -97,7 +94,7 @@ static enum err compare_zones(struct doctor *d, struct errctx *ec)
     enum err e = store_read_zones(d->session, &zones, ec);
 
     if (!e)
-        e = d->config->time_zone[0] ? zone_load(d->config->time_zone, &cron, ec) : zone_load_local(&cron, ec);
+        e = ctl_choose_zone("", d->config, &cron, ec);
     if (!e)
         e = compare(d, store_get_zone(d->store), zones.database, "zone_database", "DATETIME columns",
                     "serverTimezone of spring.datasource.url", ec);
@@ -110,11 +107,11 @@ static enum err compare_zones(struct doctor *d, struct errctx *ec)
 /* The server's own zone counts for clients that name none: old JDBC drivers, scripts with NOW(). */
 static enum err compare_server(struct doctor *d, struct errctx *ec)
 {
-    static const char statement[] =
-        "SELECT IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone), "
-        "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', @@global.time_zone))";
     struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+    enum err e = doctor_look(
+        d, &look, ec,
+        "SELECT IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone), "
+        "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', @@global.time_zone))");
     int64_t own_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
 
     /* NULL: the server has no tables of zones, and its own is a name. */
@@ -130,17 +127,14 @@ static enum err compare_server(struct doctor *d, struct errctx *ec)
 /* Rows of a time that has not come were written by somebody in another zone, hours to the east. */
 static enum err find_ahead(struct doctor *d, const char *table, const char *column, const char *who, struct errctx *ec)
 {
-    struct buf sql = {0};
     int64_t minutes = 0, offset_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
     char where[60];
-    enum err e;
+    enum err e =
+        doctor_look_number(d, &minutes, ec,
+                           "SELECT MAX(m) FROM (SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP() + INTERVAL %" PRId64
+                           " SECOND, %s) AS m FROM %s ORDER BY id DESC LIMIT 2000) t WHERE m BETWEEN %d AND %d",
+                           offset_s, column, table, AHEAD_MIN, AHEAD_MAX);
 
-    buf_printf(&sql,
-               "SELECT MAX(m) FROM (SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP() + INTERVAL %" PRId64
-               " SECOND, %s) AS m FROM %s ORDER BY id DESC LIMIT 2000) t WHERE m BETWEEN %d AND %d",
-               offset_s, column, table, AHEAD_MIN, AHEAD_MAX);
-    e = buf_failed(&sql) ? err_set(ec, ERR_NOMEM, "out of memory") : doctor_look_number(d, sql.data, &minutes, ec);
-    buf_fini(&sql);
     snprintf(where, sizeof where, "%s.%s", table, column);
     if (!e && minutes)
         doctor_tell(

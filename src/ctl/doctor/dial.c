@@ -3,112 +3,69 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-struct dial {
-    int fd;
-    int64_t deadline_mono_ms;
-    const struct clock *clock;
-};
-
-static enum err wait_for(struct dial *d, short what, struct errctx *ec)
+/* What is left until the deadline is what the next call may take. */
+static bool set_limit(int fd, int64_t deadline_mono_ms, const struct clock *clock)
 {
-    struct pollfd p = {.fd = d->fd, .events = what};
-    int64_t left_ms = d->deadline_mono_ms - clock_mono_ms(d->clock);
-    int n = left_ms > 0 ? poll(&p, 1, (int)left_ms) : 0;
+    int64_t left_ms = deadline_mono_ms - clock_mono_ms(clock);
+    struct timeval limit = {.tv_sec = left_ms / 1000, .tv_usec = left_ms % 1000 * 1000};
 
-    if (n < 0)
-        return err_set(ec, ERR_IO, "poll: %s", strerror(errno));
-    return n ? ERR_OK : err_set(ec, ERR_TIMEOUT, "no answer in time");
+    errno = EAGAIN;
+    return left_ms > 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0 &&
+           setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0;
 }
 
-static enum err connect_to(struct dial *d, const struct addrinfo *to, struct errctx *ec)
+static enum err fail(struct errctx *ec)
 {
-    int error = 0;
-    socklen_t len = sizeof error;
-    enum err e;
-
-    d->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (d->fd < 0)
-        return err_set(ec, ERR_IO, "socket: %s", strerror(errno));
-    if (connect(d->fd, to->ai_addr, to->ai_addrlen) == 0)
-        return ERR_OK;
-    if (errno != EINPROGRESS)
-        return err_set(ec, ERR_LOST, "%s", strerror(errno));
-    e = wait_for(d, POLLOUT, ec);
-    if (!e && (getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error))
-        e = err_set(ec, ERR_LOST, "%s", strerror(error ? error : errno));
-    return e;
+    if (errno == EAGAIN || errno == EINPROGRESS)
+        return err_set(ec, ERR_TIMEOUT, "no answer in time");
+    return err_set(ec, ERR_LOST, "%s", strerror(errno));
 }
 
-static enum err send_all(struct dial *d, const char *request, struct errctx *ec)
-{
-    size_t left = strlen(request);
-    enum err e = ERR_OK;
-
-    while (!e && left) {
-        ssize_t n = send(d->fd, request, left, MSG_NOSIGNAL);
-
-        if (n >= 0) {
-            request += n;
-            left -= (size_t)n;
-        } else if (errno == EAGAIN || errno == EINTR) {
-            e = wait_for(d, POLLOUT, ec);
-        } else {
-            e = err_set(ec, ERR_LOST, "%s", strerror(errno));
-        }
-    }
-    return e;
-}
-
-static enum err read_all(struct dial *d, struct buf *answer, struct errctx *ec)
+static enum err talk(int fd, const char *request, int64_t deadline_mono_ms, const struct clock *clock,
+                     struct buf *answer, struct errctx *ec)
 {
     char piece[4096];
+    ssize_t n = send(fd, request, strlen(request), MSG_NOSIGNAL);
 
-    while (answer->len < DIAL_ANSWER_MAX) {
-        enum err e = wait_for(d, POLLIN, ec);
-        ssize_t n = e ? 0 : recv(d->fd, piece, sizeof piece, 0);
-
-        if (e)
-            return e;
-        if (n == 0)
-            break;
-        if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return err_set(ec, ERR_LOST, "%s", strerror(errno));
+    while (n > 0 && answer->len < DIAL_ANSWER_MAX) {
+        n = set_limit(fd, deadline_mono_ms, clock) ? recv(fd, piece, sizeof piece, 0) : -1;
         if (n > 0)
             buf_append(answer, piece, (size_t)n);
     }
     buf_puts(answer, "");
-    return buf_failed(answer) ? err_set(ec, ERR_NOMEM, "out of memory") : ERR_OK;
+    return n < 0 ? fail(ec) : buf_failed(answer) ? err_set(ec, ERR_NOMEM, "out of memory") : ERR_OK;
 }
 
 enum err dial_ask(const char *host, const char *port, const char *request, int wait_ms, const struct clock *clock,
                   struct buf *answer, struct errctx *ec)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct dial d = {.fd = -1, .deadline_mono_ms = clock_mono_ms(clock) + wait_ms, .clock = clock};
+    int64_t deadline_mono_ms = clock_mono_ms(clock) + wait_ms;
     struct addrinfo *list = NULL;
-    int code = getaddrinfo(host, port, &hints, &list);
+    int code = getaddrinfo(host, port, &hints, &list), fd = -1;
     enum err e = ERR_LOST;
 
     if (code)
         return err_set(ec, ERR_LOST, "%s: %s", host, gai_strerror(code));
     for (const struct addrinfo *to = list; to && e; to = to->ai_next) {
-        if (d.fd >= 0)
-            close(d.fd);
-        e = connect_to(&d, to, ec);
+        if (fd >= 0)
+            close(fd);
+        fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        e = fd >= 0 && set_limit(fd, deadline_mono_ms, clock) && connect(fd, to->ai_addr, to->ai_addrlen) == 0
+                ? ERR_OK
+                : fail(ec);
     }
     freeaddrinfo(list);
     if (!e)
-        e = send_all(&d, request, ec);
-    if (!e)
-        e = read_all(&d, answer, ec);
-    if (d.fd >= 0)
-        close(d.fd);
+        e = talk(fd, request, deadline_mono_ms, clock, answer, ec);
+    if (fd >= 0)
+        close(fd);
     return e;
 }
 

@@ -92,12 +92,15 @@ static int print_report(const struct doctor_report *report, const struct config 
 {
     struct buf text = {0};
     struct errctx ec = {{0}};
+    enum err e;
 
     if (config->ctl.json)
         report_write_json(report, &text);
     else
         report_write_text(report, config->ctl.verbose, &text);
-    if (ctl_print(&text, &ec)) {
+    e = ctl_print(&text, &ec);
+    buf_fini(&text);
+    if (e) {
         fprintf(stderr, "shardwheelctl: %s\n", ec.text);
         return doctor_exit_status(DOCTOR_UNKNOWN);
     }

@@ -46,73 +46,63 @@ static bool are_nodes_apart(const struct doctor *d)
     return false;
 }
 
-static void add_place(struct words *words, const struct executor_place *place)
-{
-    char text[80];
+/* A place has the first of the first four that is so. */
+enum place_fault { PLACE_UNUSABLE, PLACE_FORBIDDEN, PLACE_OF_NODE, PLACE_LOOPBACK, PLACE_TWICE, PLACE_FAULTS };
 
-    snprintf(text, sizeof text, "%.40s (%.15s)", place->address, place->group->app_name);
-    words_add(words, text);
-}
-
-static void tell_places(struct doctor *d, const char *code, struct words *words, const char *what, const char *change)
-{
-    if (words->count)
-        doctor_tell(d, DOCTOR_WARNING, code, "xxl_job_group", change, "%s (%zu): %s.", what, words->count,
-                    words_end(words));
-}
+static const struct {
+    const char *code, *what, *change;
+} tellings[PLACE_FAULTS] = {
+    [PLACE_UNUSABLE] = {"address_unusable", "Addresses are not valid URLs",
+                        "Write http://HOST:PORT/ or https://HOST:PORT/."},
+    [PLACE_FORBIDDEN] = {"address_forbidden", "Addresses are forbidden: every fire there fails",
+                         "Correct the address, or allow its network in shardwheel.executor.networks."},
+    [PLACE_OF_NODE] = {"address_of_node", "These are addresses of a node, not of an executor",
+                       "Correct the list of the group: executors have their own port."},
+    [PLACE_LOOPBACK] = {"address_loopback",
+                        "Executors register with a loopback address, but nodes run on several machines",
+                        "Set xxl.job.executor.address (or ip) to an address that all nodes can reach."},
+    [PLACE_TWICE] = {"address_twice", "One address is registered for several groups: runs may reach the wrong executor",
+                     "Give each executor its own address; containers need xxl.job.executor.address."},
+};
 
 static void judge_places(struct doctor *d, const struct executor_places *places,
                          const struct executor_networks *networks)
 {
-    struct words unusable = {0}, forbidden = {0}, nodes = {0}, twice = {0}, loopback = {0};
+    struct words found[PLACE_FAULTS] = {{{0}, 0}};
     bool apart = are_nodes_apart(d);
 
     for (size_t i = 0; i < places->count; i++) {
         const struct executor_place *place = &places->items[i], *before = i ? place - 1 : NULL;
-        struct errctx ec;
+        struct errctx ec = {{0}};
 
-        errctx_clear(&ec);
         if (!request_is_address(place->address))
-            add_place(&unusable, place);
+            place_add(&found[PLACE_UNUSABLE], place);
         else if (executor_networks_check_list(networks, place->address, NULL, &ec))
-            add_place(&forbidden, place);
+            place_add(&found[PLACE_FORBIDDEN], place);
         else if (is_node(d, place->address))
-            add_place(&nodes, place);
+            place_add(&found[PLACE_OF_NODE], place);
         else if (apart && executor_is_loopback(place->address))
-            add_place(&loopback, place);
+            place_add(&found[PLACE_LOOPBACK], place);
         if (before && !strcmp(before->address, place->address) && !place->group->manual && !before->group->manual)
-            add_place(&twice, place);
+            place_add(&found[PLACE_TWICE], place);
     }
-    tell_places(d, "address_unusable", &unusable, "Addresses are not valid URLs",
-                "Write http://HOST:PORT/ or https://HOST:PORT/.");
-    tell_places(d, "address_forbidden", &forbidden, "Addresses are forbidden: every fire there fails",
-                "Correct the address, or allow its network in shardwheel.executor.networks.");
-    tell_places(d, "address_of_node", &nodes, "These are addresses of a node, not of an executor",
-                "Correct the list of the group: executors have their own port.");
-    tell_places(d, "address_loopback", &loopback,
-                "Executors register with a loopback address, but nodes run on several machines",
-                "Set xxl.job.executor.address (or ip) to an address that all nodes can reach.");
-    tell_places(d, "address_twice", &twice,
-                "One address is registered for several groups: runs may reach the wrong executor",
-                "Give each executor its own address; containers need xxl.job.executor.address.");
+    for (size_t i = 0; i < PLACE_FAULTS; i++)
+        doctor_tell_list(d, DOCTOR_WARNING, tellings[i].code, "xxl_job_group", tellings[i].change, tellings[i].what,
+                         &found[i]);
 }
 
 static enum err find_unclaimed(struct doctor *d, struct errctx *ec)
 {
-    static const char statement[] =
-        "SELECT r.registry_key, COUNT(*) FROM xxl_job_registry r WHERE r.registry_group = 'EXECUTOR' AND NOT EXISTS "
-        "(SELECT 1 FROM xxl_job_group g WHERE g.app_name = r.registry_key) GROUP BY r.registry_key ORDER BY "
-        "r.registry_key LIMIT 1000";
     struct words words = {0};
-    struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+    enum err e = doctor_add_rows(
+        d, &words, ec,
+        "SELECT NULL, r.registry_key FROM xxl_job_registry r WHERE r.registry_group = 'EXECUTOR' AND NOT EXISTS "
+        "(SELECT "
+        "1 FROM xxl_job_group g WHERE g.app_name = r.registry_key) GROUP BY r.registry_key ORDER BY r.registry_key "
+        "LIMIT 1000");
 
-    while (!e && look_next(look))
-        words_add(&words, look_text_or_empty(look, 0));
-    look_destroy(look);
-    if (!e && words.count)
-        doctor_tell(d, DOCTOR_NOTE, "registry_unclaimed", "xxl_job_registry", NULL,
-                    "Executors register with an AppName that no group has (%zu): %s.", words.count, words_end(&words));
+    doctor_tell_list(d, DOCTOR_NOTE, "registry_unclaimed", "xxl_job_registry", NULL,
+                     "Executors register with an AppName that no group has", &words);
     return e;
 }
 

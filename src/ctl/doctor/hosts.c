@@ -14,27 +14,17 @@ struct candidate {
     struct host_facts facts;
 };
 
-static void tell_not_reached(struct doctor *d, const struct candidate *c)
-{
-    doctor_tell(d, DOCTOR_WARNING, "host_unreachable", c->where,
-                "Start it, or remove it from spring.datasource.url: a failover to it is not possible.",
-                "This server of spring.datasource.url does not answer: %s.", c->facts.why);
-}
-
+/* Several names may lead to one server. */
 static void tell_two_writers(struct doctor *d, const struct candidate *one, const struct candidate *other)
 {
+    if (!one->facts.takes_writes || !other->facts.takes_writes || (one->facts.galera && other->facts.galera) ||
+        !strcmp(one->facts.server, other->facts.server))
+        return;
     doctor_tell(d, DOCTOR_CRITICAL, "hosts_write", other->where,
                 "Set read_only on all but the primary, also in their option files, so that they start read-only.",
                 "Two servers of spring.datasource.url accept writes and are not a Galera cluster: this one and %s. "
                 "Nodes use one of them, and do not see what others write to the other one.",
                 one->where);
-}
-
-/* Several names may lead to one server. */
-static bool are_two_writers(const struct candidate *one, const struct candidate *other)
-{
-    return one->facts.takes_writes && other->facts.takes_writes && !(one->facts.galera && other->facts.galera) &&
-           strcmp(one->facts.server, other->facts.server) != 0;
 }
 
 static void tell_in_use(struct doctor *d, const struct candidate *list, size_t count)
@@ -48,17 +38,6 @@ static void tell_in_use(struct doctor *d, const struct candidate *list, size_t c
                         "This server accepts writes, but the nodes use another one (generation %" PRId64 "), %s.",
                         f->generation, f->row_server);
     }
-}
-
-/* The one that nodes would go to: its row is the newest among those that take writes. NULL: none does. */
-static const struct candidate *find_used(const struct candidate *list, size_t count)
-{
-    const struct candidate *used = NULL;
-
-    for (size_t i = 0; i < count; i++)
-        if (list[i].facts.takes_writes && (!used || list[i].facts.generation > used->facts.generation))
-            used = &list[i];
-    return used;
 }
 
 /* A replica has the row of its primary. */
@@ -80,10 +59,14 @@ static void tell_others(struct doctor *d, const struct candidate *used, const st
                     used->where, f->generation, used->facts.generation);
 }
 
-static void tell_all_others(struct doctor *d, const struct candidate *list, size_t count)
+/* The one that nodes would go to: its row is the newest among those that take writes. */
+static void tell_used(struct doctor *d, const struct candidate *list, size_t count)
 {
-    const struct candidate *used = find_used(list, count);
+    const struct candidate *used = NULL;
 
+    for (size_t i = 0; i < count; i++)
+        if (list[i].facts.takes_writes && (!used || list[i].facts.generation > used->facts.generation))
+            used = &list[i];
     if (!used)
         return;
     doctor_tell(d, DOCTOR_NOTE, "host_used", used->where, NULL,
@@ -110,13 +93,14 @@ static enum err check_hosts(struct doctor *d, struct errctx *ec)
         snprintf(list[i].where, sizeof list[i].where, "server %s:%d", at.host, at.port);
         hosts_probe(hosts, (int)i, &list[i].facts);
         if (!list[i].facts.reached)
-            tell_not_reached(d, &list[i]);
+            doctor_tell(d, DOCTOR_WARNING, "host_unreachable", list[i].where,
+                        "Start it, or remove it from spring.datasource.url: a failover to it is not possible.",
+                        "This server of spring.datasource.url does not answer: %s.", list[i].facts.why);
         for (size_t k = 0; k < i; k++)
-            if (are_two_writers(&list[k], &list[i]))
-                tell_two_writers(d, &list[k], &list[i]);
+            tell_two_writers(d, &list[k], &list[i]);
     }
     tell_in_use(d, list, count);
-    tell_all_others(d, list, count);
+    tell_used(d, list, count);
     free(list);
     return ERR_OK;
 }

@@ -79,13 +79,6 @@ static const struct fault {
      "A Java admin fires jobs without a glue_updatetime, and leaves their rows open forever", NULL},
 };
 
-static void tell(struct doctor *d, enum doctor_level level, const char *code, struct words *names, const char *what,
-                 const char *change)
-{
-    if (names->count)
-        doctor_tell(d, level, code, "xxl_job_info", change, "%s (%zu): %s.", what, names->count, words_end(names));
-}
-
 static enum err tell_faults(struct doctor *d, enum topic topic, struct errctx *ec)
 {
     struct job_survey *survey = NULL;
@@ -93,8 +86,8 @@ static enum err tell_faults(struct doctor *d, enum topic topic, struct errctx *e
 
     for (size_t i = 0; i < ARRAY_LEN(faults) && !e; i++) {
         if (faults[i].topic == topic)
-            tell(d, faults[i].level, faults[i].code, &survey->faults[faults[i].fault], faults[i].what,
-                 faults[i].change);
+            doctor_tell_list(d, faults[i].level, faults[i].code, "xxl_job_info", faults[i].change, faults[i].what,
+                             &survey->faults[faults[i].fault]);
     }
     return e;
 }
@@ -133,18 +126,14 @@ static enum err check_groups(struct doctor *d, struct errctx *ec)
         if (survey->facts[i].running && !survey->facts[i].addresses)
             add_group(row->manual ? &empty : &silent, row, survey->facts[i].running);
     }
-    tell(d, DOCTOR_WARNING, "job_no_group", &survey->no_group,
-         "The executor group of started jobs does not exist: every fire fails",
-         "Move them to another group, or stop them.");
-    if (silent.count)
-        doctor_tell(d, DOCTOR_WARNING, "group_silent", "xxl_job_group",
-                    "Start the executor, or check its log: AppName, addresses of the nodes, token.",
-                    "Groups with started jobs, but without a registered executor (%zu): %s.", silent.count,
-                    words_end(&silent));
-    if (empty.count)
-        doctor_tell(
-            d, DOCTOR_WARNING, "group_empty", "xxl_job_group", "Enter the addresses, or make the group automatic.",
-            "Groups with started jobs, whose manual list has no address (%zu): %s.", empty.count, words_end(&empty));
+    doctor_tell_list(d, DOCTOR_WARNING, "job_no_group", "xxl_job_info", "Move them to another group, or stop them.",
+                     "The executor group of started jobs does not exist: every fire fails", &survey->no_group);
+    doctor_tell_list(d, DOCTOR_WARNING, "group_silent", "xxl_job_group",
+                     "Start the executor, or check its log: AppName, addresses of the nodes, token.",
+                     "Groups with started jobs, but without a registered executor", &silent);
+    doctor_tell_list(d, DOCTOR_WARNING, "group_empty", "xxl_job_group",
+                     "Enter the addresses, or make the group automatic.",
+                     "Groups with started jobs, whose manual list has no address", &empty);
     return ERR_OK;
 }
 
@@ -157,13 +146,16 @@ static enum err check_children(struct doctor *d, struct errctx *ec)
 
     if (e)
         return e;
-    tell(d, DOCTOR_WARNING, "child_missing", &survey->child_faults[CHILD_FAULT_MISSING],
-         "Child jobs of jobs do not exist", "Remove the ids from child_jobid, or create the jobs.");
-    tell(d, DOCTOR_WARNING, "child_illegal", &survey->child_faults[CHILD_FAULT_ILLEGAL],
-         "Child jobs of jobs are not valid ids", "Write ids, separated by commas, into child_jobid.");
-    tell(d, DOCTOR_WARNING, "child_circle", &survey->child_faults[CHILD_FAULT_CIRCLE],
-         "Jobs start each other in a loop: it ends after 100 rounds, and never in a Java admin",
-         "Break the loop: remove one of the jobs from child_jobid of another.");
+    doctor_tell_list(d, DOCTOR_WARNING, "child_missing", "xxl_job_info",
+                     "Remove the ids from child_jobid, or create the jobs.", "Child jobs of jobs do not exist",
+                     &survey->child_faults[CHILD_FAULT_MISSING]);
+    doctor_tell_list(d, DOCTOR_WARNING, "child_illegal", "xxl_job_info",
+                     "Write ids, separated by commas, into child_jobid.", "Child jobs of jobs are not valid ids",
+                     &survey->child_faults[CHILD_FAULT_ILLEGAL]);
+    doctor_tell_list(d, DOCTOR_WARNING, "child_circle", "xxl_job_info",
+                     "Break the loop: remove one of the jobs from child_jobid of another.",
+                     "Jobs start each other in a loop: it ends after 100 rounds, and never in a Java admin",
+                     &survey->child_faults[CHILD_FAULT_CIRCLE]);
     return ERR_OK;
 }
 
@@ -176,7 +168,7 @@ static enum err check_going_back(struct doctor *d, struct errctx *ec)
     enum err e = store_load_going_back(d->session, &g, ec);
 
     if (!e)
-        e = doctor_look_number(d, "SELECT COUNT(*) FROM shardwheel_role", &roles, ec);
+        e = doctor_look_number(d, &roles, ec, "SELECT COUNT(*) FROM shardwheel_role");
     if (e)
         return e;
     if (!going_back_is_empty(&g))

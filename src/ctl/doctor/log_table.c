@@ -2,8 +2,6 @@
 /* xxl_job_log against its retention. */
 #include "ctl/doctor/check.h"
 
-#include "ctl/doctor/words.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -23,51 +21,32 @@ struct log_size {
 /* Local time of DATETIME columns so many seconds ago, as SQL. */
 #define AGO "(UTC_TIMESTAMP() + INTERVAL %" PRId64 " SECOND - INTERVAL %d SECOND)"
 
-static enum err measure_growth(struct doctor *d, int64_t offset_s, struct log_size *out, struct errctx *ec)
-{
-    char sql[500];
-    int64_t newest = 0, first = 0;
-    enum err e = doctor_look_number(d, "SELECT MAX(id) FROM xxl_job_log", &newest, ec);
-
-    /* The first row of the last day by its index, then the difference of ids: no row is counted. */
-    snprintf(sql, sizeof sql,
-             "SELECT MIN(id) FROM (SELECT id FROM xxl_job_log WHERE trigger_time >= " AGO
-             " ORDER BY trigger_time LIMIT 1) t",
-             offset_s, DAY_S);
-    if (!e)
-        e = doctor_look_number(d, sql, &first, ec);
-    if (!e)
-        out->per_day = first && newest >= first ? newest - first + 1 : 0;
-    return e;
-}
-
+/* No row is counted: the first row of the last day is found by its index, and then ids are subtracted. */
 static enum err measure(struct doctor *d, struct log_size *out, struct errctx *ec)
 {
-    int64_t offset_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000), longest = 0;
+    int64_t offset_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
     struct look *look = NULL;
-    char sql[500];
-    enum err e = doctor_look(d,
-                             "SELECT table_rows, data_length + index_length FROM information_schema.tables WHERE "
-                             "table_schema = DATABASE() AND table_name = 'xxl_job_log'",
-                             &look, ec);
+    enum err e = doctor_look(
+        d, &look, ec,
+        "SELECT table_rows, data_length + index_length, (SELECT TIMESTAMPDIFF(DAY, MIN(trigger_time), " AGO ") FROM "
+        "(SELECT trigger_time FROM xxl_job_log WHERE trigger_time IS NOT NULL ORDER BY id LIMIT 100) t), (SELECT "
+        "MAX(retention_days) FROM shardwheel_job), (SELECT MAX(id) FROM xxl_job_log), (SELECT MIN(id) FROM (SELECT id "
+        "FROM xxl_job_log WHERE trigger_time >= " AGO " ORDER BY trigger_time LIMIT 1) t) FROM "
+        "information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'xxl_job_log'",
+        offset_s, 0, offset_s, DAY_S);
 
     if (!e && look_next(look)) {
+        int64_t days = d->config->log_retention_days, longest = look_int(look, 3);
+        int64_t newest = look_int(look, 4), first = look_int(look, 5);
+
         out->rows = look_int(look, 0);
         out->bytes = look_int(look, 1);
+        out->oldest_days = look_int(look, 2);
+        out->kept_days = days < KEPT_MIN_DAYS ? 0 : longest > days ? longest : days;
+        out->per_day = first && newest >= first ? newest - first + 1 : 0;
     }
     look_destroy(look);
-    snprintf(sql, sizeof sql,
-             "SELECT TIMESTAMPDIFF(DAY, MIN(trigger_time), " AGO ") FROM (SELECT trigger_time FROM "
-             "xxl_job_log WHERE trigger_time IS NOT NULL ORDER BY id LIMIT 100) t",
-             offset_s, 0);
-    if (!e)
-        e = doctor_look_number(d, sql, &out->oldest_days, ec);
-    if (!e)
-        e = doctor_look_number(d, "SELECT MAX(retention_days) FROM shardwheel_job", &longest, ec);
-    out->kept_days = d->config->log_retention_days < KEPT_MIN_DAYS ? 0
-                     : longest > d->config->log_retention_days     ? longest
-                                                                   : d->config->log_retention_days;
-    return e ? e : measure_growth(d, offset_s, out, ec);
+    return e;
 }
 
 static void tell_size(struct doctor *d, const struct log_size *size, int64_t expected)

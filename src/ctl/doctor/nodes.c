@@ -2,7 +2,6 @@
 /* Nodes, shards, and Java admins beside them, as the database tells. */
 #include "ctl/doctor/check.h"
 
-#include "ctl/doctor/words.h"
 #include "shardwheel/admin/cluster.h"
 
 #include <inttypes.h>
@@ -65,15 +64,16 @@ static bool is_name_live(const struct doctor *d, const char *name)
 }
 
 /* One that was killed and runs again has two rows for a while. */
-static void tell_silent(struct doctor *d, const struct node_row *node, const char *where)
+static void tell_silent(struct doctor *d, const struct node_row *node)
 {
+    struct place_text where = place_of("node", node->node);
     struct span_text since = span_of_s((d->now_ms - node->beat_ms) / 1000);
 
     if (is_name_live(d, node->node))
-        doctor_tell(d, DOCTOR_NOTE, "node_killed", where, NULL, "It ended unexpectedly %s ago, and runs again.",
+        doctor_tell(d, DOCTOR_NOTE, "node_killed", where.text, NULL, "It ended unexpectedly %s ago, and runs again.",
                     since.text);
     else
-        doctor_tell(d, DOCTOR_WARNING, "node_silent", where,
+        doctor_tell(d, DOCTOR_WARNING, "node_silent", where.text,
                     "Check whether it was killed or suspended, or cannot reach the database. Its row is removed 10 "
                     "minutes after its last heartbeat.",
                     "No heartbeat for %s.", since.text);
@@ -89,14 +89,13 @@ static enum err check_nodes(struct doctor *d, struct errctx *ec)
                     d->node_count ? "" : " None has left a row that says that it died, either.");
     for (size_t i = 0; i < d->node_count; i++) {
         const struct node_row *node = &d->nodes[i];
-        char where[200];
+        bool silent = node_is_silent(node, d->now_ms);
 
-        snprintf(where, sizeof where, "node %s", node->node);
-        if (node_is_silent(node, d->now_ms) && live)
-            tell_silent(d, node, where);
-        drained += !node_is_silent(node, d->now_ms) && node->drain;
-        if (!node_is_silent(node, d->now_ms) && node->drain)
-            doctor_tell(d, DOCTOR_NOTE, "node_drained", where, NULL,
+        if (silent && live)
+            tell_silent(d, node);
+        drained += !silent && node->drain;
+        if (!silent && node->drain)
+            doctor_tell(d, DOCTOR_NOTE, "node_drained", place_of("node", node->node).text, NULL,
                         "It is drained, and owns %d shards: shardwheelctl undrain ends this.", node->owned);
     }
     if (live && drained == live)
@@ -164,7 +163,6 @@ static void tell_shards(struct doctor *d)
 static enum err check_shards(struct doctor *d, struct errctx *ec)
 {
     int64_t old = 0;
-    char sql[200];
     enum err e;
 
     if (!doctor_count_live(d))
@@ -179,9 +177,8 @@ static enum err check_shards(struct doctor *d, struct errctx *ec)
                     "shardwheel.shards is %" PRId64
                     " in this configuration; the cluster uses %d, and so will a node with this configuration.",
                     d->config->shards, d->status.shards);
-    snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM shardwheel_takeover WHERE taken_ms < %" PRId64,
-             d->now_ms - NOTE_OLD_MS);
-    e = doctor_look_number(d, sql, &old, ec);
+    e = doctor_look_number(d, &old, ec, "SELECT COUNT(*) FROM shardwheel_takeover WHERE taken_ms < %" PRId64,
+                           d->now_ms - NOTE_OLD_MS);
     if (!e && old)
         doctor_tell(
             d, DOCTOR_WARNING, "takeover_unsettled", NULL,
@@ -203,15 +200,12 @@ static enum err check_shards(struct doctor *d, struct errctx *ec)
 static enum err look_for_java(struct doctor *d, bool held, struct errctx *ec)
 {
     int64_t waiting = 0, rows = 0, offset_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
-    char sql[600];
-    enum err e = doctor_look_number(d,
+    enum err e = doctor_look_number(d, &waiting, ec,
                                     "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> "
-                                    "CONNECTION_ID() AND info LIKE '%xxl_job_lock%for update%'",
-                                    &waiting, ec);
+                                    "CONNECTION_ID() AND info LIKE '%%xxl_job_lock%%for update%%'");
 
-    snprintf(sql, sizeof sql, JAVA_ROWS, offset_s, offset_s);
     if (!e)
-        e = doctor_look_number(d, sql, &rows, ec);
+        e = doctor_look_number(d, &rows, ec, JAVA_ROWS, offset_s, offset_s);
     if (e)
         return e;
     if (rows)
@@ -231,10 +225,9 @@ static enum err look_for_java(struct doctor *d, bool held, struct errctx *ec)
 static enum err check_guard(struct doctor *d, struct errctx *ec)
 {
     int64_t held = 0;
-    enum err e = doctor_look_number(d,
+    enum err e = doctor_look_number(d, &held, ec,
                                     "SELECT COUNT(*) FROM shardwheel_guard WHERE connection > 0 AND "
-                                    "IS_USED_LOCK(CONCAT('sw_guard_', incarnation, '_', connection)) = connection",
-                                    &held, ec);
+                                    "IS_USED_LOCK(CONCAT('sw_guard_', incarnation, '_', connection)) = connection");
 
     if (e)
         return e;

@@ -3,53 +3,61 @@
 #include "ctl/doctor/check.h"
 
 #include "ctl/doctor/dial.h"
-#include "ctl/doctor/page_text.h"
 #include "shardwheel/admin/cluster.h"
 
-#include <stdio.h>
+#include <json-c/json.h>
 #include <string.h>
 
 #define PAGE_MS 2000
 #define NODES_MAX 64 /* further ones are left out */
 
-/* Of the first node that told its settings. */
-struct first_told {
-    char node[160];
-    char settings[600];
-};
-
-static void tell_health(struct doctor *d, const char *where, const char *health)
+/* NULL: there is none. */
+static struct json_object *find(struct json_object *object, const char *name)
 {
-    char text[300] = "";
+    struct json_object *member = NULL;
 
-    if (page_find_text(health, "schedule", "reason", text, sizeof text))
+    json_object_object_get_ex(object, name, &member);
+    return member;
+}
+
+static void tell_health(struct doctor *d, const char *where, struct json_object *health)
+{
+    struct json_object *components = find(health, "components");
+    struct json_object *reason = find(find(components, "schedule"), "reason");
+    const char *session = json_object_get_string(find(find(components, "coordination"), "status"));
+
+    if (reason)
         doctor_tell(d, DOCTOR_CRITICAL, "node_unhealthy", where, "See docs/operations.md, \"What happens when\".",
-                    "It is not healthy: %s.", text);
-    if (page_find_text(health, "coordination", "status", text, sizeof text) && strcmp(text, "UP") != 0)
+                    "It is not healthy: %s.", json_object_get_string(reason));
+    if (session && strcmp(session, "UP") != 0)
         doctor_tell(d, DOCTOR_WARNING, "node_without_coordination", where,
                     "Check whether its machine can reach all ZooKeeper servers.",
                     "It has no ZooKeeper session: it keeps its shards until other nodes take them.");
 }
 
-/* Settings that all nodes must have alike, for a job's fires are now this one's, now that one's. */
-static void compare_settings(struct doctor *d, const char *where, const struct node_row *node, const char *health,
-                             struct first_told *first)
+/* Settings that all nodes must have alike, for a job's fires are now this one's, now that one's. What only one side
+ * has, since it is of another release, does not count. */
+static void compare_settings(struct doctor *d, const char *where, struct json_object *settings,
+                             struct json_object *first, const char *first_node)
 {
-    char settings[sizeof first->settings], differ[300];
+    struct buf differ = {0};
 
-    if (!page_find_object(health, "settings", settings, sizeof settings))
-        return; /* of an older release */
-    if (!first->node[0]) {
-        snprintf(first->node, sizeof first->node, "%s", node->node);
-        snprintf(first->settings, sizeof first->settings, "%s", settings);
-        return;
+    json_object_object_foreach(first, name, there)
+    {
+        struct json_object *here = find(settings, name);
+
+        if (here && !json_object_equal(there, here))
+            buf_printf(&differ, "%s%s is %s there and %s here", differ.len ? ", " : "", name,
+                       json_object_to_json_string_ext(there, JSON_C_TO_STRING_PLAIN),
+                       json_object_to_json_string_ext(here, JSON_C_TO_STRING_PLAIN));
     }
-    if (page_compare(first->settings, settings, differ, sizeof differ))
+    if (differ.len)
         doctor_tell(
             d, DOCTOR_WARNING, "settings_differ", where,
             "Use the same configuration on all nodes, and restart those that had another one.",
             "Its configuration differs from that of node %s: %s. The result of a fire then depends on the owner.",
-            first->node, differ);
+            first_node, differ.data);
+    buf_fini(&differ);
 }
 
 static void tell_console(struct doctor *d, const char *where, const struct node_row *node)
@@ -65,41 +73,61 @@ static void tell_console(struct doctor *d, const char *where, const struct node_
     buf_fini(&page);
 }
 
-static void look_at_node(struct doctor *d, const struct node_row *node, struct first_told *first)
+/* NULL, and a finding: it cannot be reached, or what answers is no node. */
+static struct json_object *load_health(struct doctor *d, const char *where, const struct node_row *node)
 {
-    struct buf health = {0};
-    struct errctx why;
-    char where[200];
+    struct buf text = {0};
+    struct errctx why = {{0}};
+    struct json_object *health = NULL;
 
-    snprintf(where, sizeof where, "node %s", node->node);
-    errctx_clear(&why);
-    if (dial_get(node->url, "/actuator/health", PAGE_MS, d->clock, &health, &why) || buf_failed(&health)) {
+    if (dial_get(node->url, "/actuator/health", PAGE_MS, d->clock, &text, &why) == ERR_OK && !buf_failed(&text)) {
+        health = json_tokener_parse(text.data);
+        err_set(&why, ERR_LOST, "what answers is no node");
+    }
+    buf_fini(&text);
+    if (!health)
         doctor_tell(d, DOCTOR_NOTE, "node_page_away", where, NULL,
                     "Its pages at %.200s cannot be reached from here (%.200s), so they were not checked. Executors "
                     "must be able to reach it.",
                     node->url, why.text);
-    } else {
-        tell_health(d, where, health.data);
-        compare_settings(d, where, node, health.data, first);
-        tell_console(d, where, node);
-    }
-    buf_fini(&health);
+    return health;
 }
 
 static enum err check_pages(struct doctor *d, struct errctx *ec)
 {
-    struct first_told first = {.node = ""};
+    struct json_object *first = NULL; /* settings of the first node that told them */
+    const char *first_node = NULL;
     size_t looked = 0;
+    enum err e = ERR_OK;
 
-    for (size_t i = 0; i < d->node_count && looked < NODES_MAX; i++) {
-        if (node_is_silent(&d->nodes[i], d->now_ms))
+    for (size_t i = 0; i < d->node_count && looked < NODES_MAX && !e; i++) {
+        const struct node_row *node = &d->nodes[i];
+        struct place_text where = place_of("node", node->node);
+        struct json_object *health, *settings;
+
+        if (node_is_silent(node, d->now_ms))
             continue;
-        if (clock_mono_ms(d->clock) >= d->deadline_mono_ms)
-            return err_set(ec, ERR_TIMEOUT, "no time was left for all nodes");
+        if (clock_mono_ms(d->clock) >= d->deadline_mono_ms) {
+            e = err_set(ec, ERR_TIMEOUT, "no time was left for all nodes");
+            break;
+        }
         looked++;
-        look_at_node(d, &d->nodes[i], &first);
+        health = load_health(d, where.text, node);
+        if (!health)
+            continue;
+        tell_health(d, where.text, health);
+        tell_console(d, where.text, node);
+        settings = find(health, "settings");
+        if (first && settings)
+            compare_settings(d, where.text, settings, first, first_node);
+        if (!first && json_object_is_type(settings, json_type_object)) {
+            first = json_object_get(settings);
+            first_node = node->node;
+        }
+        json_object_put(health);
     }
-    return ERR_OK;
+    json_object_put(first);
+    return e;
 }
 
 const struct doctor_check doctor_page_checks[] = {

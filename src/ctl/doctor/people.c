@@ -6,56 +6,34 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctl/doctor/words.h"
-
 #define DAY_MS INT64_C(86400000)
 #define UNUSED_DAYS 180
-
-/* Ids and names of the first two columns. */
-static enum err list_rows(struct doctor *d, const char *statement, struct words *out, struct errctx *ec)
-{
-    struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
-
-    while (!e && look_next(look))
-        words_add_named(out, look_int(look, 0), look_text_or_empty(look, 1));
-    look_destroy(look);
-    return e;
-}
-
-static enum err tell_rows(struct doctor *d, const char *statement, enum doctor_level level, const char *code,
-                          const char *table, const char *change, const char *what, struct errctx *ec)
-{
-    struct words words = {0};
-    enum err e = list_rows(d, statement, &words, ec);
-
-    if (!e && words.count)
-        doctor_tell(d, level, code, table, change, "%s (%zu): %s.", what, words.count, words_end(&words));
-    return e;
-}
 
 /* ---- users ------------------------------------------------------------------------------------------------------- */
 
 static enum err check_users(struct doctor *d, struct errctx *ec)
 {
+    struct words silent = {0}, strange = {0};
     int64_t admins = 0;
-    enum err e = doctor_look_number(d, "SELECT COUNT(*) FROM xxl_job_user WHERE role = 1", &admins, ec);
+    enum err e = doctor_look_number(d, &admins, ec, "SELECT COUNT(*) FROM xxl_job_user WHERE role = 1");
 
     if (!e && !admins)
         doctor_tell(d, DOCTOR_WARNING, "user_no_admin", "xxl_job_user",
                     "Make a user an administrator: UPDATE xxl_job_user SET role = 1 WHERE username = ...",
                     "There is no administrator: nobody can change groups, users or the cluster.");
     if (!e)
-        e = tell_rows(d, "SELECT id, username FROM xxl_job_user WHERE COALESCE(password, '') = '' LIMIT 1000",
-                      DOCTOR_WARNING, "user_no_password", "xxl_job_user", "Set passwords, or delete the users.",
-                      "Users without a password cannot log in", ec);
+        e = doctor_add_rows(d, &silent, ec,
+                            "SELECT id, username FROM xxl_job_user WHERE COALESCE(password, '') = '' LIMIT 1000");
     if (!e)
-        e = tell_rows(d,
-                      "SELECT u.id, u.username FROM xxl_job_user u LEFT JOIN shardwheel_role r ON r.user_id = u.id "
-                      "WHERE u.role NOT IN (0, 1) OR r.role NOT IN ('reader', 'runner') LIMIT 1000",
-                      DOCTOR_WARNING, "user_role_unknown", "xxl_job_user",
-                      "Set the role in the console, as an administrator.",
-                      "Users have an unknown role: they count as normal users", ec);
+        e = doctor_add_rows(
+            d, &strange, ec,
+            "SELECT u.id, u.username FROM xxl_job_user u LEFT JOIN shardwheel_role r ON r.user_id = u.id "
+            "WHERE u.role NOT IN (0, 1) OR r.role NOT IN ('reader', 'runner') LIMIT 1000");
+    doctor_tell_list(d, DOCTOR_WARNING, "user_no_password", "xxl_job_user", "Set passwords, or delete the users.",
+                     "Users without a password cannot log in", &silent);
+    doctor_tell_list(d, DOCTOR_WARNING, "user_role_unknown", "xxl_job_user",
+                     "Set the role in the console, as an administrator.",
+                     "Users have an unknown role: they count as normal users", &strange);
     return e;
 }
 
@@ -63,53 +41,37 @@ static enum err check_users(struct doctor *d, struct errctx *ec)
 
 static enum err check_tokens(struct doctor *d, struct errctx *ec)
 {
-    char sql[400];
-    enum err e;
+    struct words expired = {0}, unused = {0};
+    enum err e = doctor_add_rows(d, &expired, ec,
+                                 "SELECT id, name FROM shardwheel_token WHERE expires_ms IS NOT NULL AND "
+                                 "expires_ms <= %" PRId64 " ORDER BY id LIMIT 1000",
+                                 d->now_ms);
 
-    snprintf(sql, sizeof sql,
-             "SELECT id, name FROM shardwheel_token WHERE expires_ms IS NOT NULL AND expires_ms <= %" PRId64
-             " ORDER BY id LIMIT 1000",
-             d->now_ms);
-    e = tell_rows(d, sql, DOCTOR_NOTE, "token_expired", "shardwheel_token", NULL,
-                  "Tokens of api/v1 have expired: programs that use them are refused", ec);
-    if (e)
-        return e;
-    snprintf(sql, sizeof sql,
-             "SELECT id, name FROM shardwheel_token WHERE COALESCE(expires_ms, %" PRId64 ") > %" PRId64
-             " AND COALESCE(used_ms, created_ms) < %" PRId64 " ORDER BY id LIMIT 1000",
-             INT64_MAX, d->now_ms, d->now_ms - UNUSED_DAYS * DAY_MS);
-    return tell_rows(d, sql, DOCTOR_NOTE, "token_unused", "shardwheel_token", NULL,
-                     "Tokens of api/v1 are valid, but were not used for half a year", ec);
+    if (!e)
+        e = doctor_add_rows(d, &unused, ec,
+                            "SELECT id, name FROM shardwheel_token WHERE COALESCE(expires_ms, %" PRId64 ") > %" PRId64
+                            " AND COALESCE(used_ms, created_ms) < %" PRId64 " ORDER BY id LIMIT 1000",
+                            INT64_MAX, d->now_ms, d->now_ms - UNUSED_DAYS * DAY_MS);
+    doctor_tell_list(d, DOCTOR_NOTE, "token_expired", "shardwheel_token", NULL,
+                     "Tokens of api/v1 have expired: programs that use them are refused", &expired);
+    doctor_tell_list(d, DOCTOR_NOTE, "token_unused", "shardwheel_token", NULL,
+                     "Tokens of api/v1 are valid, but were not used for half a year", &unused);
+    return e;
 }
 
 /* ---- what nobody needs ------------------------------------------------------------------------------------------- */
 
-static const struct leftover {
-    const char *table, *column;
-} leftovers[] = {
-    {"shardwheel_job", "job_id"},
-    {"shardwheel_later", "job_id"},
-    {"xxl_job_logglue", "job_id"},
-};
-
 static enum err check_leftovers(struct doctor *d, struct errctx *ec)
 {
+    static const char *const tables[] = {"shardwheel_job", "shardwheel_later", "xxl_job_logglue"};
     struct words words = {0};
     enum err e = ERR_OK;
 
-    for (size_t i = 0; i < ARRAY_LEN(leftovers) && !e; i++) {
-        int64_t count = 0;
-        char sql[300];
-
-        snprintf(sql, sizeof sql,
-                 "SELECT COUNT(*) FROM %s t LEFT JOIN xxl_job_info j ON j.id = t.%s WHERE j.id IS NULL",
-                 leftovers[i].table, leftovers[i].column);
-        e = doctor_look_number(d, sql, &count, ec);
-        if (e || !count)
-            continue;
-        snprintf(sql, sizeof sql, "%" PRId64 " of %s", count, leftovers[i].table);
-        words_add(&words, sql);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(tables) && !e; i++)
+        e = doctor_add_rows(d, &words, ec,
+                            "SELECT NULL, CONCAT(n, ' of %s') FROM (SELECT COUNT(*) AS n FROM %s t LEFT JOIN "
+                            "xxl_job_info j ON j.id = t.job_id WHERE j.id IS NULL) c WHERE n > 0",
+                            tables[i], tables[i]);
     if (!e && words.count)
         doctor_tell(d, DOCTOR_NOTE, "leftovers", NULL, NULL,
                     "There are rows of deleted jobs. They do no harm and can be deleted: %s.", words_end(&words));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ctl/doctor/places.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,14 @@ void executor_places_fini(struct executor_places *places)
         free(places->items[i].address);
     free(places->items);
     *places = (struct executor_places){0};
+}
+
+void place_add(struct words *words, const struct executor_place *place)
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "%.40s (%.15s)", place->address, place->group->app_name);
+    words_add(words, text);
 }
 
 bool place_take_host(const char *url, char *out, size_t size, size_t *host_len)

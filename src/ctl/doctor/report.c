@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* The report of doctor: pure. */
 #include "ctl/doctor/report.h"
+#include "ctl/parts.h"
 #include "shardwheel/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 100
 #define INDENT "    "
 
-const char *doctor_level_name(enum doctor_level level)
+static const struct {
+    const char *name, *many; /* of several findings */
+    int status;
+} levels[] = {
+    [DOCTOR_OK] = {"ok", "ok", 0},
+    [DOCTOR_NOTE] = {"note", "notes", 0},
+    [DOCTOR_UNKNOWN] = {"unknown", "unknown", 3},
+    [DOCTOR_WARNING] = {"warning", "warnings", 1},
+    [DOCTOR_CRITICAL] = {"critical", "critical", 2},
+};
+
+static const char *level_name(enum doctor_level level)
 {
-    switch (level) {
-    case DOCTOR_OK: return "ok";
-    case DOCTOR_NOTE: return "note";
-    case DOCTOR_UNKNOWN: return "unknown";
-    case DOCTOR_WARNING: return "warning";
-    case DOCTOR_CRITICAL: return "critical";
-    }
-    return "";
+    return levels[level].name;
 }
 
 int doctor_exit_status(enum doctor_level worst)
 {
-    switch (worst) {
-    case DOCTOR_OK:
-    case DOCTOR_NOTE: return 0;
-    case DOCTOR_UNKNOWN: return 3;
-    case DOCTOR_WARNING: return 1;
-    case DOCTOR_CRITICAL: return 2;
-    }
-    return 3;
+    return levels[worst].status;
 }
 
 /* ---- filling ----------------------------------------------------------------------------------------------------- */
@@ -43,7 +42,6 @@ void report_fini(struct doctor_report *r)
         free(r->findings[i].change);
     }
     free(r->findings);
-    buf_fini(&r->left_out);
     *r = (struct doctor_report){0};
 }
 
@@ -73,8 +71,8 @@ void report_add(struct doctor_report *r, const struct finding *finding)
 
 void report_leave_out(struct doctor_report *r, const char *check)
 {
-    buf_printf(&r->left_out, "%s%s", r->left_out.len ? " " : "", check);
-    r->left_out_count++;
+    assert(r->left_out_count < REPORT_LEFT_OUT_MAX);
+    r->left_out[r->left_out_count++] = check;
 }
 
 static size_t count_level(const struct doctor_report *r, enum doctor_level level)
@@ -99,28 +97,20 @@ enum doctor_level report_get_worst(const struct doctor_report *r)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    enum doctor_level level;
-    const char *one, *many;
-} counted[] = {
-    {DOCTOR_CRITICAL, "critical", "critical"},
-    {DOCTOR_WARNING, "warning", "warnings"},
-    {DOCTOR_UNKNOWN, "unknown", "unknown"},
-    {DOCTOR_NOTE, "note", "notes"},
-};
+static const enum doctor_level order[] = {DOCTOR_CRITICAL, DOCTOR_WARNING, DOCTOR_UNKNOWN, DOCTOR_NOTE};
 
 /* The line that monitoring shows: "warning: 2 warnings, 1 note". */
 static void put_head(const struct doctor_report *r, struct buf *out)
 {
     const char *before = ": ";
 
-    buf_puts(out, doctor_level_name(report_get_worst(r)));
-    for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
-        size_t n = count_level(r, counted[i].level);
+    buf_puts(out, level_name(report_get_worst(r)));
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        size_t n = count_level(r, order[i]);
 
         if (!n)
             continue;
-        buf_printf(out, "%s%zu %s", before, n, n == 1 ? counted[i].one : counted[i].many);
+        buf_printf(out, "%s%zu %s", before, n, n == 1 ? level_name(order[i]) : levels[order[i]].many);
         before = ", ";
     }
     buf_putc(out, '\n');
@@ -153,7 +143,7 @@ static void put_sentence(const char *before, const char *text, struct buf *out)
 
 static void put_finding(const struct finding *f, struct buf *out)
 {
-    buf_printf(out, "\n%s  %s%s", doctor_level_name(f->level), f->code, f->where ? "  " : "");
+    buf_printf(out, "\n%s  %s%s", level_name(f->level), f->code, f->where ? "  " : "");
     put_shown(f->where ? f->where : "", out);
     buf_putc(out, '\n');
     put_sentence("", f->what ? f->what : "", out);
@@ -166,16 +156,18 @@ void report_write_text(const struct doctor_report *r, bool verbose, struct buf *
     size_t fine = count_level(r, DOCTOR_OK);
 
     put_head(r, out);
-    for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
         for (size_t k = 0; k < r->count; k++) {
-            if (r->findings[k].level == counted[i].level)
+            if (r->findings[k].level == order[i])
                 put_finding(&r->findings[k], out);
         }
     }
     buf_putc(out, '\n');
     if (r->left_out_count)
-        buf_printf(out, "%zu %s left out, for want of what is said above: %s\n", r->left_out_count,
-                   r->left_out_count == 1 ? "check was" : "checks were", r->left_out.data ? r->left_out.data : "");
+        buf_printf(out, "%zu %s left out, for want of what is said above:", r->left_out_count,
+                   r->left_out_count == 1 ? "check was" : "checks were");
+    for (size_t i = 0; i < r->left_out_count; i++)
+        buf_printf(out, " %s%s", r->left_out[i], i + 1 == r->left_out_count ? "\n" : "");
     buf_printf(out, "%zu %s fine%s\n", fine, fine == 1 ? "check was" : "checks were",
                !fine     ? "."
                : verbose ? ":"
@@ -186,38 +178,26 @@ void report_write_text(const struct doctor_report *r, bool verbose, struct buf *
     }
 }
 
-static void put_left_out(const struct doctor_report *r, struct buf *out)
-{
-    const char *at = r->left_out.data ? r->left_out.data : "";
-
-    buf_puts(out, "],\n\"leftOut\":[");
-    while (*at) {
-        size_t len = strcspn(at, " ");
-
-        buf_printf(out, "%s\"%.*s\"", at == r->left_out.data ? "" : ",", (int)len, at);
-        at += len;
-        at += *at == ' ';
-    }
-    buf_puts(out, "]}\n");
-}
-
 void report_write_json(const struct doctor_report *r, struct buf *out)
 {
     enum doctor_level worst = report_get_worst(r);
 
-    buf_printf(out, "{\"level\":\"%s\",\"status\":%d,\"version\":\"%s\",\n\"findings\":[", doctor_level_name(worst),
+    buf_printf(out, "{\"level\":\"%s\",\"status\":%d,\"version\":\"%s\",\n\"findings\":[", level_name(worst),
                doctor_exit_status(worst), SHARDWHEEL_VERSION);
     for (size_t i = 0; i < r->count; i++) {
         const struct finding *f = &r->findings[i];
 
-        buf_printf(out, "%s\n{\"level\":\"%s\",\"code\":\"%s\",\"check\":\"%s\",\"where\":", i ? "," : "",
-                   doctor_level_name(f->level), f->code, f->check);
-        buf_put_json(out, f->where);
-        buf_puts(out, ",\"what\":");
-        buf_put_json(out, f->what);
-        buf_puts(out, ",\"change\":");
-        buf_put_json(out, f->change);
+        buf_puts(out, i ? ",\n{" : "\n{");
+        ctl_put_text(out, "level", level_name(f->level));
+        ctl_put_text(out, "code", f->code);
+        ctl_put_text(out, "check", f->check);
+        ctl_put_text(out, "where", f->where);
+        ctl_put_text(out, "what", f->what);
+        ctl_put_text(out, "change", f->change);
         buf_putc(out, '}');
     }
-    put_left_out(r, out);
+    buf_puts(out, "],\n\"leftOut\":[");
+    for (size_t i = 0; i < r->left_out_count; i++)
+        buf_printf(out, "%s\"%s\"", i ? "," : "", r->left_out[i]);
+    buf_puts(out, "]}\n");
 }

@@ -13,8 +13,7 @@ enum doctor_level {
     DOCTOR_WARNING,  /* works, and will not always */
     DOCTOR_CRITICAL, /* fires are lost, late, or will be */
 };
-const char *doctor_level_name(enum doctor_level level); /* "ok" ... "critical" */
-int doctor_exit_status(enum doctor_level worst);        /* as monitoring plugins have it: 0, 1, 2; 3 unknown */
+int doctor_exit_status(enum doctor_level worst); /* as monitoring plugins have it: 0, 1, 2; 3 unknown */
 
 struct finding {
     enum doctor_level level;
@@ -24,10 +23,11 @@ struct finding {
     char *what, *change; /* sentences; change is NULL where nothing need be done */
 };
 
+#define REPORT_LEFT_OUT_MAX 100 /* checks */
 struct doctor_report {
     struct finding *findings; /* in the order of the checks */
     size_t count, cap;
-    struct buf left_out; /* codes of checks that could not be made for want of what another one misses, by blanks */
+    const char *left_out[REPORT_LEFT_OUT_MAX]; /* codes of checks that lack what another one misses: constants */
     size_t left_out_count;
     bool failed; /* out of memory */
 };

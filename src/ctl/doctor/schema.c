@@ -2,15 +2,15 @@
 /* Rights, indexes and character sets of the tables. */
 #include "ctl/doctor/check.h"
 
-#include "ctl/doctor/words.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define OUR_TABLES "table_schema = DATABASE() AND (table_name LIKE 'xxl\\_job\\_%' OR table_name LIKE 'shardwheel\\_%')"
+#define OUR_TABLES                                                                                                     \
+    "table_schema = DATABASE() AND (table_name LIKE 'xxl\\_job\\_%%' OR table_name LIKE 'shardwheel\\_%%')"
+#define TABLE_ROWS "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = "
 #define MANY_ROWS 1000000
 #define MANY_JOBS 80000
 
@@ -21,12 +21,9 @@ static enum err may(struct doctor *d, const char *format, const char *table, con
                     struct errctx *ec)
 {
     struct look *look = NULL;
-    char sql[600];
-    enum err e;
-
     /* Names come from the server's own list, and are in backquotes. */
-    snprintf(sql, sizeof sql, format, table, column, column);
-    e = doctor_look(d, sql, &look, ec);
+    enum err e = doctor_look(d, &look, ec, format, table, column, column);
+
     look_destroy(look);
     *out = e != ERR_DENIED;
     return e == ERR_DENIED ? ERR_OK : e;
@@ -73,10 +70,9 @@ static enum err check_rights(struct doctor *d, struct errctx *ec)
     struct words missing = {0};
     struct look *look = NULL;
     bool vital = false;
-    enum err e = doctor_look(d,
+    enum err e = doctor_look(d, &look, ec,
                              "SELECT table_name, column_name FROM information_schema.columns WHERE " OUR_TABLES
-                             " AND ordinal_position = 1 ORDER BY table_name",
-                             &look, ec);
+                             " AND ordinal_position = 1 ORDER BY table_name");
 
     while (!e && look_next(look)) {
         if (clock_mono_ms(d->clock) >= d->deadline_mono_ms)
@@ -100,27 +96,19 @@ struct index {
     bool unique;
 };
 
-struct indexes {
-    struct index *rows; /* by table, then by name */
-    size_t count;
-};
-
-static enum err load_indexes(struct doctor *d, struct indexes *out, struct errctx *ec)
+/* By table, then by name. */
+static enum err load_indexes(struct doctor *d, struct index **rows, size_t *count, struct errctx *ec)
 {
     struct look *look = NULL;
-    enum err e = doctor_look(d,
+    enum err e = doctor_look(d, &look, ec,
                              "SELECT table_name, index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index), "
                              "MIN(non_unique) FROM information_schema.statistics WHERE " OUR_TABLES
-                             " GROUP BY table_name, index_name ORDER BY table_name, index_name",
-                             &look, ec);
+                             " GROUP BY table_name, index_name ORDER BY table_name, index_name");
 
-    if (!e) {
-        out->rows = calloc(look_count(look) + 1, sizeof *out->rows);
-        if (!out->rows)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    while (!e && out->rows && look_next(look)) {
-        struct index *row = &out->rows[out->count++];
+    if (!e && !(*rows = calloc(look_count(look) + 1, sizeof **rows)))
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    while (!e && look_next(look)) {
+        struct index *row = &(*rows)[(*count)++];
 
         snprintf(row->table, sizeof row->table, "%s", look_text_or_empty(look, 0));
         snprintf(row->name, sizeof row->name, "%s", look_text_or_empty(look, 1));
@@ -132,13 +120,11 @@ static enum err load_indexes(struct doctor *d, struct indexes *out, struct errct
 }
 
 /* An index that begins with these columns; one over just them where it must be unique. */
-static bool has_index(const struct indexes *all, const char *table, const char *columns, bool unique)
+static bool has_index(const struct index *rows, size_t count, const char *table, const char *columns, bool unique)
 {
     size_t len = strlen(columns);
 
-    for (size_t i = 0; i < all->count; i++) {
-        const struct index *row = &all->rows[i];
-
+    for (const struct index *row = rows; row < rows + count; row++) {
         if (strcasecmp(row->table, table) != 0 || strncasecmp(row->columns, columns, len) != 0)
             continue;
         if (unique ? row->unique && !row->columns[len] : !row->columns[len] || row->columns[len] == ',')
@@ -165,38 +151,33 @@ static const struct {
     {"xxl_job_log_report", "trigger_day", true, DOCTOR_WARNING, "a day may be counted twice"},
 };
 
-static void tell_missing(struct doctor *d, const struct indexes *all)
+static void tell_missing(struct doctor *d, const struct index *rows, size_t count)
 {
     for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
-        char change[300], where[80];
+        char change[300];
 
-        if (has_index(all, needed[i].table, needed[i].columns, needed[i].unique))
+        if (has_index(rows, count, needed[i].table, needed[i].columns, needed[i].unique))
             continue;
-        snprintf(where, sizeof where, "table %s", needed[i].table);
         snprintf(change, sizeof change, "CREATE %sINDEX i_%.20s ON %s (%s); then restart the nodes.",
                  needed[i].unique ? "UNIQUE " : "", strrchr(needed[i].columns, ',') ? "g_k_v" : needed[i].columns,
                  needed[i].table, needed[i].columns);
-        doctor_tell(d, needed[i].level, "index_missing", where, change, "No %sindex over (%s): %s.",
-                    needed[i].unique ? "unique " : "", needed[i].columns, needed[i].why);
+        doctor_tell(d, needed[i].level, "index_missing", place_of("table", needed[i].table).text, change,
+                    "No %sindex over (%s): %s.", needed[i].unique ? "unique " : "", needed[i].columns, needed[i].why);
     }
 }
 
-static void tell_doubles(struct doctor *d, const struct indexes *all)
+static void tell_doubles(struct doctor *d, const struct index *rows, size_t count)
 {
-    for (size_t i = 1; i < all->count; i++) {
-        for (size_t k = 0; k < i; k++) {
-            const struct index *a = &all->rows[k], *b = &all->rows[i];
-            char where[80];
+    for (const struct index *b = rows; b < rows + count; b++) {
+        const struct index *a = rows;
 
-            if (strcasecmp(a->table, b->table) != 0 || strcasecmp(a->columns, b->columns) != 0)
-                continue;
-            snprintf(where, sizeof where, "table %s", a->table);
-            doctor_tell(d, DOCTOR_WARNING, "index_double", where,
+        while (a < b && (strcasecmp(a->table, b->table) != 0 || strcasecmp(a->columns, b->columns) != 0))
+            a++;
+        if (a < b)
+            doctor_tell(d, DOCTOR_WARNING, "index_double", place_of("table", a->table).text,
                         "Drop one of them, but keep a unique one and the primary key. Then restart the nodes.",
                         "Indexes %s and %s have the same columns (%s), which makes writes slower.", a->name, b->name,
                         a->columns);
-            break;
-        }
     }
 }
 
@@ -204,16 +185,10 @@ static void tell_doubles(struct doctor *d, const struct indexes *all)
 static enum err tell_offered(struct doctor *d, struct errctx *ec)
 {
     int64_t rows = 0, jobs = 0;
-    enum err e = doctor_look_number(d,
-                                    "SELECT table_rows FROM information_schema.tables WHERE table_schema = "
-                                    "DATABASE() AND table_name = 'xxl_job_log'",
-                                    &rows, ec);
+    enum err e = doctor_look_number(d, &rows, ec, TABLE_ROWS "'xxl_job_log'");
 
     if (!e)
-        e = doctor_look_number(d,
-                               "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() "
-                               "AND table_name = 'xxl_job_info'",
-                               &jobs, ec);
+        e = doctor_look_number(d, &jobs, ec, TABLE_ROWS "'xxl_job_info'");
     if (!e && rows > MANY_ROWS && !d->features.log_job_time_name[0] && !d->features.log_job_id_name[0])
         doctor_tell(d, DOCTOR_NOTE, "index_offered", "table xxl_job_log", NULL,
                     "The log has about %" PRId64 " million rows: lists of one job's runs are faster with the first two "
@@ -229,15 +204,16 @@ static enum err tell_offered(struct doctor *d, struct errctx *ec)
 
 static enum err check_indexes(struct doctor *d, struct errctx *ec)
 {
-    struct indexes all = {0};
-    enum err e = load_indexes(d, &all, ec);
+    struct index *rows = NULL;
+    size_t count = 0;
+    enum err e = load_indexes(d, &rows, &count, ec);
 
     if (!e) {
-        tell_missing(d, &all);
-        tell_doubles(d, &all);
+        tell_missing(d, rows, count);
+        tell_doubles(d, rows, count);
         e = tell_offered(d, ec);
     }
-    free(all.rows);
+    free(rows);
     return e;
 }
 
@@ -248,12 +224,11 @@ static enum err check_charsets(struct doctor *d, struct errctx *ec)
     struct look *look = NULL;
     struct words narrow = {0}, old = {0};
     enum err e =
-        doctor_look(d,
+        doctor_look(d, &look, ec,
                     "SELECT table_name, MIN(character_set_name), "
                     "MIN(character_set_name IN ('utf8', 'utf8mb3')) FROM information_schema.columns WHERE " OUR_TABLES
                     " AND character_set_name IS NOT NULL AND character_set_name NOT IN "
-                    "('utf8mb4', 'ascii') GROUP BY table_name ORDER BY table_name",
-                    &look, ec);
+                    "('utf8mb4', 'ascii') GROUP BY table_name ORDER BY table_name");
 
     while (!e && look_next(look))
         words_add(look_int(look, 2) ? &old : &narrow, look_text_or_empty(look, 0));
@@ -279,7 +254,7 @@ static enum err check_version(struct doctor *d, struct errctx *ec)
         doctor_tell(d, DOCTOR_WARNING, "tables_older", NULL,
                     "Start a node of this release, or run `shardwheel install-schema`.",
                     "The tables of shardwheel have version %d, that of the previous release.", d->features.own_version);
-    e = doctor_look_number(d, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'", &rows, ec);
+    e = doctor_look_number(d, &rows, ec, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'");
     if (!e && !rows)
         doctor_tell(
             d, DOCTOR_CRITICAL, "lock_row_missing", "table xxl_job_lock",

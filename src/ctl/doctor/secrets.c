@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "ctl/doctor/words.h"
 #include "shardwheel/admin/weak.h"
 
 static const struct secret_code {

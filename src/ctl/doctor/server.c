@@ -2,8 +2,6 @@
 /* Settings of the database server: those that lose commits, change what statements mean, or are too small. */
 #include "ctl/doctor/check.h"
 
-#include "ctl/doctor/words.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,27 +10,17 @@
 
 /* Sessions of a node beside spring.datasource.hikari.maximum-pool-size: two of the guard, and the console's. */
 #define SESSIONS_BESIDE (2 + 8)
-#define PACKET_MIN (INT64_C(4) * 1024 * 1024) /* the largest text of a job, and a statement around it */
-#define IDLE_MIN_S 60
 #define LIMIT_MIN_S 10
+#define FLUSH_CHANGE "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's file."
 
 static enum err load(struct doctor *d, const char *name, struct look_value *out, struct errctx *ec)
 {
     return store_look_setting(d->session, name, out, ec);
 }
 
-/* Of two names among servers the one that this one knows. */
-static enum err load_either(struct doctor *d, const char *name, const char *other, struct look_value *out,
-                            struct errctx *ec)
+static bool is_on(const char *value)
 {
-    enum err e = load(d, name, out, ec);
-
-    return e || out->text[0] ? e : load(d, other, out, ec);
-}
-
-static bool is_on(const struct look_value *v)
-{
-    return !strcasecmp(v->text, "ON") || !strcmp(v->text, "1");
+    return !strcasecmp(value, "ON") || !strcmp(value, "1");
 }
 
 /* A number; `none` when the server does not know the setting. */
@@ -46,49 +34,95 @@ static enum err load_number(struct doctor *d, const char *name, int64_t none, in
     return e;
 }
 
-/* ---- commits ----------------------------------------------------------------------------------------------------- */
+/* ---- single settings --------------------------------------------------------------------------------------------- */
 
-static enum err check_binlog(struct doctor *d, struct errctx *ec)
+/* When a value is wrong. */
+enum wrong { WRONG_IS, WRONG_IS_NOT, WRONG_IS_OFF, WRONG_BELOW, WRONG_NOT_STRICT };
+
+static bool is_wrong(enum wrong when, const char *than, const char *value)
 {
-    struct look_value log_bin, sync = {{0}};
-    enum err e = load(d, "log_bin", &log_bin, ec);
+    switch (when) {
+    case WRONG_IS: return !strcasecmp(value, than);
+    case WRONG_IS_NOT: return strcmp(value, than) != 0;
+    case WRONG_IS_OFF: return !strcasecmp(value, "OFF") || !strcmp(value, "0");
+    case WRONG_BELOW: return value[0] && strtod(value, NULL) < strtod(than, NULL);
+    case WRONG_NOT_STRICT: return !words_have(value, "STRICT_TRANS_TABLES") && !words_have(value, "STRICT_ALL_TABLES");
+    }
+    return false;
+}
 
-    if (e || !is_on(&log_bin))
-        return e;
-    e = load(d, "sync_binlog", &sync, ec);
-    if (!e && strcmp(sync.text, "1") != 0)
-        doctor_tell(d, DOCTOR_WARNING, "commits_binlog", NULL, "SET GLOBAL sync_binlog = 1, and in the server's file.",
-                    "sync_binlog is %s: if the machine fails, server and replicas may have different commits.",
-                    sync.text);
+enum topic { TOPIC_COMMITS, TOPIC_MODES, TOPIC_LIMITS };
+
+static const struct rule {
+    enum topic topic;
+    const char *name, *other; /* of two names among servers the one that this one knows; NULL: there is one */
+    enum wrong when;
+    const char *than;
+    bool with_binlog; /* counts only where there is one */
+    enum doctor_level level;
+    const char *code, *change;
+    const char *before, *after; /* what is said around the value; NULL: it is not shown */
+} rules[] = {
+    {TOPIC_COMMITS, "innodb_flush_log_at_trx_commit", NULL, WRONG_IS, "2", false, DOCTOR_WARNING, "commits_flush",
+     FLUSH_CHANGE, "innodb_flush_log_at_trx_commit is ",
+     ": if the machine fails, the commits of about one second are lost, and fires may be sent twice."},
+    {TOPIC_COMMITS, "innodb_flush_log_at_trx_commit", NULL, WRONG_IS_NOT, "1", false, DOCTOR_CRITICAL, "commits_flush",
+     FLUSH_CHANGE, "innodb_flush_log_at_trx_commit is ",
+     ": if the server fails, the commits of about one second are lost, and fires may be sent twice."},
+    {TOPIC_COMMITS, "innodb_doublewrite", NULL, WRONG_IS_OFF, "", false, DOCTOR_WARNING, "commits_torn",
+     "Set innodb_doublewrite = ON, unless the file system writes whole pages.",
+     "innodb_doublewrite is off: a page that is partly written when the machine fails cannot be repaired.", NULL},
+    {TOPIC_COMMITS, "sync_binlog", NULL, WRONG_IS_NOT, "1", true, DOCTOR_WARNING, "commits_binlog",
+     "SET GLOBAL sync_binlog = 1, and in the server's file.", "sync_binlog is ",
+     ": if the machine fails, server and replicas may have different commits."},
+    {TOPIC_MODES, "binlog_format", NULL, WRONG_IS, "STATEMENT", true, DOCTOR_CRITICAL, "binlog_statement",
+     "SET GLOBAL binlog_format = 'ROW' (or 'MIXED'), and in the server's file; then restart the nodes.",
+     "binlog_format is STATEMENT: the server refuses every write with READ COMMITTED, which nodes use.", NULL},
+    {TOPIC_MODES, "transaction_isolation", "tx_isolation", WRONG_IS, "SERIALIZABLE", false, DOCTOR_WARNING,
+     "isolation_server", "SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED (or REPEATABLE READ), and in its file.",
+     "The isolation level of the server is SERIALIZABLE. Nodes set their own, but each SELECT of other programs locks "
+     "rows, and nodes wait for them.",
+     NULL},
+    {TOPIC_MODES, "sql_mode", NULL, WRONG_NOT_STRICT, "", false, DOCTOR_WARNING, "sql_mode_server",
+     "Add STRICT_TRANS_TABLES to sql_mode, also in the configuration file of the server.",
+     "The sql_mode of the server is '",
+     "', without STRICT_TRANS_TABLES. Nodes set their own, but long values of other programs are cut without an "
+     "error."},
+    {TOPIC_LIMITS, "wait_timeout", NULL, WRONG_BELOW, "60", false, DOCTOR_WARNING, "idle_short",
+     "Set wait_timeout to 60 or more.", "wait_timeout is ", " s: idle sessions end and are opened again and again."},
+    /* 4 MiB: the largest text of a job, and a statement around it. */
+    {TOPIC_LIMITS, "max_allowed_packet", NULL, WRONG_BELOW, "4194304", false, DOCTOR_WARNING, "packet_small",
+     "Set max_allowed_packet to 16M, in the configuration file of the server.", "max_allowed_packet is ",
+     " bytes: a large parameter or GLUE source cannot be written."},
+};
+
+static enum err check_rules(struct doctor *d, enum topic topic, struct errctx *ec)
+{
+    struct look_value binlog;
+    const char *told = ""; /* of several rules with one code the first one counts */
+    enum err e = load(d, "log_bin", &binlog, ec);
+
+    for (size_t i = 0; i < ARRAY_LEN(rules) && !e; i++) {
+        const struct rule *rule = &rules[i];
+        struct look_value value;
+
+        if (rule->topic != topic || (rule->with_binlog && !is_on(binlog.text)) || !strcmp(told, rule->code))
+            continue;
+        e = load(d, rule->name, &value, ec);
+        if (!e && rule->other && !value.text[0])
+            e = load(d, rule->other, &value, ec);
+        if (e || !is_wrong(rule->when, rule->than, value.text))
+            continue;
+        told = rule->code;
+        doctor_tell(d, rule->level, rule->code, NULL, rule->change, "%s%s%s", rule->before,
+                    rule->after ? value.text : "", rule->after ? rule->after : "");
+    }
     return e;
 }
 
 static enum err check_commits(struct doctor *d, struct errctx *ec)
 {
-    struct look_value flush = {{0}}, doublewrite = {{0}};
-    enum err e = load(d, "innodb_flush_log_at_trx_commit", &flush, ec);
-
-    if (!e && !strcmp(flush.text, "2"))
-        doctor_tell(d, DOCTOR_WARNING, "commits_flush", NULL,
-                    "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's file.",
-                    "innodb_flush_log_at_trx_commit is 2: if the machine fails, the commits of about one second are "
-                    "lost, and fires may be sent twice.");
-    else if (!e && strcmp(flush.text, "1") != 0)
-        doctor_tell(d, DOCTOR_CRITICAL, "commits_flush", NULL,
-                    "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's file.",
-                    "innodb_flush_log_at_trx_commit is %s: if the server fails, the commits of about one second are "
-                    "lost, and fires may be sent twice.",
-                    flush.text);
-    if (!e)
-        e = load(d, "innodb_doublewrite", &doublewrite, ec);
-    if (!e && (!strcasecmp(doublewrite.text, "OFF") || !strcmp(doublewrite.text, "0")))
-        doctor_tell(
-            d, DOCTOR_WARNING, "commits_torn", NULL,
-            "Set innodb_doublewrite = ON, unless the file system writes whole pages.",
-            "innodb_doublewrite is off: a page that is partly written when the machine fails cannot be repaired.");
-    if (!e)
-        e = check_binlog(d, ec);
-    return e;
+    return check_rules(d, TOPIC_COMMITS, ec);
 }
 
 /* ---- what statements mean ---------------------------------------------------------------------------------------- */
@@ -97,10 +131,9 @@ static enum err check_commits(struct doctor *d, struct errctx *ec)
 static enum err check_own_session(struct doctor *d, struct errctx *ec)
 {
     struct look *look = NULL;
-    enum err e = doctor_look(d,
+    enum err e = doctor_look(d, &look, ec,
                              "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', "
-                             "'sql_mode', 'time_zone', 'autocommit')",
-                             &look, ec);
+                             "'sql_mode', 'time_zone', 'autocommit')");
 
     while (!e && look_next(look)) {
         const char *name = look_text_or_empty(look, 0), *value = look_text_or_empty(look, 1);
@@ -119,43 +152,11 @@ static enum err check_own_session(struct doctor *d, struct errctx *ec)
     return e;
 }
 
-static enum err check_row_binlog(struct doctor *d, struct errctx *ec)
-{
-    struct look_value log_bin, format = {{0}};
-    enum err e = load(d, "log_bin", &log_bin, ec);
-
-    if (!e && is_on(&log_bin))
-        e = load(d, "binlog_format", &format, ec);
-    if (!e && !strcasecmp(format.text, "STATEMENT"))
-        doctor_tell(d, DOCTOR_CRITICAL, "binlog_statement", NULL,
-                    "SET GLOBAL binlog_format = 'ROW' (or 'MIXED'), and in the server's file; then restart the nodes.",
-                    "binlog_format is STATEMENT: the server refuses every write with READ COMMITTED, which nodes use.");
-    return e;
-}
-
 static enum err check_meaning(struct doctor *d, struct errctx *ec)
 {
-    struct look_value isolation = {{0}}, mode = {{0}};
     enum err e = check_own_session(d, ec);
 
-    if (!e)
-        e = check_row_binlog(d, ec);
-    if (!e)
-        e = load_either(d, "transaction_isolation", "tx_isolation", &isolation, ec);
-    if (!e && !strcasecmp(isolation.text, "SERIALIZABLE"))
-        doctor_tell(d, DOCTOR_WARNING, "isolation_server", NULL,
-                    "SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED (or REPEATABLE READ), and in its file.",
-                    "The isolation level of the server is SERIALIZABLE. Nodes set their own, but each SELECT of other "
-                    "programs locks rows, and nodes wait for them.");
-    if (!e)
-        e = load(d, "sql_mode", &mode, ec);
-    if (!e && !words_have(mode.text, "STRICT_TRANS_TABLES") && !words_have(mode.text, "STRICT_ALL_TABLES"))
-        doctor_tell(d, DOCTOR_WARNING, "sql_mode_server", NULL,
-                    "Add STRICT_TRANS_TABLES to sql_mode, also in the configuration file of the server.",
-                    "The sql_mode of the server is '%s', without STRICT_TRANS_TABLES. Nodes set their own, but long "
-                    "values of other programs are cut without an error.",
-                    mode.text);
-    return e;
+    return e ? e : check_rules(d, TOPIC_MODES, ec);
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
@@ -168,7 +169,7 @@ static enum err check_connections(struct doctor *d, struct errctx *ec)
     enum err e = load_number(d, "max_connections", INT32_MAX, &max, ec);
 
     if (!e)
-        e = doctor_look(d, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'", &look, ec);
+        e = doctor_look(d, &look, ec, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'");
     if (!e && look_next(look))
         most = look_int(look, 1);
     look_destroy(look);
@@ -186,19 +187,15 @@ static enum err check_connections(struct doctor *d, struct errctx *ec)
     return e;
 }
 
-static enum err check_times(struct doctor *d, struct errctx *ec)
+static enum err check_limits(struct doctor *d, struct errctx *ec)
 {
     static const struct {
         const char *name;
         double per_s;
     } limits[] = {{"max_statement_time", 1.0}, {"max_execution_time", 1000.0}};
     struct look_value value;
-    int64_t idle = 0;
-    enum err e = load_number(d, "wait_timeout", INT32_MAX, &idle, ec);
+    enum err e = check_connections(d, ec);
 
-    if (!e && idle < IDLE_MIN_S)
-        doctor_tell(d, DOCTOR_WARNING, "idle_short", NULL, "Set wait_timeout to 60 or more.",
-                    "wait_timeout is %" PRId64 " s: idle sessions end and are opened again and again.", idle);
     for (size_t i = 0; !e && i < ARRAY_LEN(limits); i++) {
         double s;
 
@@ -209,24 +206,7 @@ static enum err check_times(struct doctor *d, struct errctx *ec)
                         "%s ends statements after %.1f s: cleaning, reports and lists of a large log will fail.",
                         limits[i].name, s);
     }
-    return e;
-}
-
-static enum err check_limits(struct doctor *d, struct errctx *ec)
-{
-    int64_t packet = 0;
-    enum err e = check_connections(d, ec);
-
-    if (!e)
-        e = check_times(d, ec);
-    if (!e)
-        e = load_number(d, "max_allowed_packet", INT64_MAX, &packet, ec);
-    if (!e && packet < PACKET_MIN)
-        doctor_tell(d, DOCTOR_WARNING, "packet_small", NULL,
-                    "Set max_allowed_packet to 16M, in the configuration file of the server.",
-                    "max_allowed_packet is %" PRId64 " bytes: a large parameter or GLUE source cannot be written.",
-                    packet);
-    return e;
+    return e ? e : check_rules(d, TOPIC_LIMITS, ec);
 }
 
 /* ---- one writer -------------------------------------------------------------------------------------------------- */
@@ -241,7 +221,7 @@ static enum err check_writable(struct doctor *d, struct errctx *ec)
     if (!e)
         e = load(d, "super_read_only", &super, ec);
     errctx_clear(&why);
-    if (!e && (is_on(&super) || (is_on(&only) && store_check_writable(d->session, &why))))
+    if (!e && (is_on(super.text) || (is_on(only.text) && store_check_writable(d->session, &why))))
         doctor_tell(d, DOCTOR_CRITICAL, "server_read_only", NULL,
                     "Set the primary in spring.datasource.url, or check the failover.",
                     "The server is read-only: a replica, or an old primary. Nothing is planned or sent.");
@@ -249,11 +229,11 @@ static enum err check_writable(struct doctor *d, struct errctx *ec)
         e = load(d, "wsrep_on", &wsrep, ec);
     if (!e)
         e = load_number(d, "auto_increment_increment", 1, &step, ec);
-    if (!e && (is_on(&wsrep) || step != 1))
+    if (!e && (is_on(wsrep.text) || step != 1))
         doctor_tell(d, DOCTOR_NOTE, "several_primaries", NULL, NULL,
                     "The server seems to be one of several that accept writes (%s): all nodes and Java admins must use "
                     "the same one.",
-                    is_on(&wsrep) ? "wsrep_on" : "auto_increment_increment above 1");
+                    is_on(wsrep.text) ? "wsrep_on" : "auto_increment_increment above 1");
     return e;
 }
 

@@ -151,18 +151,18 @@ static void add_id(struct job_ids *ids, int64_t id)
     ids->last = id;
 }
 
-static enum err name_jobs(struct doctor *d, const struct job_ids *ids, struct words *out, struct errctx *ec)
+enum err survey_name_jobs(struct doctor *d, const int64_t *ids, size_t count, struct words *out, struct errctx *ec)
 {
-    size_t shown = ids->count < WORDS_SHOWN ? ids->count : WORDS_SHOWN;
+    size_t shown = count < WORDS_SHOWN ? count : WORDS_SHOWN;
     struct names names = {0};
-    enum err e = store_load_job_names(d->session, ids->first, shown, &names, ec);
+    enum err e = store_load_job_names(d->session, ids, shown, &names, ec);
 
     for (size_t i = 0; i < shown && !e; i++) {
-        const struct name_row *row = names_find(&names, ids->first[i]);
+        const struct name_row *row = names_find(&names, ids[i]);
 
-        words_add_named(out, ids->first[i], row ? row->name : NULL);
+        words_add_named(out, ids[i], row ? row->name : NULL);
     }
-    out->count = ids->count;
+    out->count = count;
     names_fini(&names);
     return e;
 }
@@ -189,9 +189,9 @@ static enum err judge_children(struct reading *r, struct errctx *ec)
             add_id(&circle, r->ids[i]);
     }
     if (!e)
-        e = name_jobs(r->d, &missing, &r->out->child_faults[CHILD_FAULT_MISSING], ec);
+        e = survey_name_jobs(r->d, missing.first, missing.count, &r->out->child_faults[CHILD_FAULT_MISSING], ec);
     if (!e)
-        e = name_jobs(r->d, &circle, &r->out->child_faults[CHILD_FAULT_CIRCLE], ec);
+        e = survey_name_jobs(r->d, circle.first, circle.count, &r->out->child_faults[CHILD_FAULT_CIRCLE], ec);
     free(edges);
     free(is_in_circle);
     return e;
@@ -219,11 +219,14 @@ static int compare_group(const void *key, const void *row)
     return compare_int64(key, &((const struct group_row *)row)->id);
 }
 
+const struct group_row *survey_find_group(const struct group_list *groups, int64_t id)
+{
+    return groups->count ? bsearch(&id, groups->rows, groups->count, sizeof *groups->rows, compare_group) : NULL;
+}
+
 static void count_group(struct job_survey *out, const struct job_view *job)
 {
-    const struct group_row *found =
-        out->groups.count ? bsearch(&job->group, out->groups.rows, out->groups.count, sizeof *found, compare_group)
-                          : NULL;
+    const struct group_row *found = survey_find_group(&out->groups, job->group);
 
     if (found)
         out->facts[found - out->groups.rows].running++;
@@ -255,12 +258,9 @@ static bool take_job(struct reading *r, const struct job_view *job)
 static enum err read_page(struct reading *r, int64_t *after, bool *more, struct errctx *ec)
 {
     struct look *look = NULL;
-    struct buf sql = {0};
-    enum err e;
+    enum err e =
+        doctor_look(r->d, &look, ec, page_format, r->d->features.job_name_is_desc ? "job_desc" : "name", *after);
 
-    buf_printf(&sql, page_format, r->d->features.job_name_is_desc ? "job_desc" : "name", *after);
-    e = buf_failed(&sql) ? err_set(ec, ERR_NOMEM, "out of memory") : doctor_look(r->d, sql.data, &look, ec);
-    buf_fini(&sql);
     *more = !e && look_count(look) > 0;
     while (!e && look_next(look)) {
         struct job_view job = read_view(look);

@@ -33,6 +33,10 @@ struct job_survey {
 };
 /* Once; later calls borrow what is there. */
 MUST_CHECK enum err survey_jobs(struct doctor *d, struct job_survey **out, struct errctx *ec);
-void survey_destroy(struct job_survey *survey); /* NULL is fine */
+/* Adds so many jobs, the first of them with their names. */
+MUST_CHECK enum err survey_name_jobs(struct doctor *d, const int64_t *ids, size_t count, struct words *out,
+                                     struct errctx *ec);
+const struct group_row *survey_find_group(const struct group_list *groups, int64_t id); /* NULL: there is none */
+void survey_destroy(struct job_survey *survey);                                         /* NULL is fine */
 
 #endif

@@ -10,25 +10,24 @@
 
 #define WORD_NAME_BYTES 38 /* so that a word of words_add has room for a number before it */
 
-static size_t count_words(const char *list)
+/* The next word of a list between commas, *len bytes of it; NULL at its end. */
+static const char *next_word(const char **list, size_t *len)
 {
-    size_t n = 0;
+    const char *word = *list;
 
-    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-        n += *at != ',';
-    return n;
+    *len = strcspn(word, ",");
+    *list = word + *len + (word[*len] == ',');
+    return *word ? word : NULL;
 }
 
 static bool has(const char *list, const char *word, size_t len)
 {
-    for (const char *at = list; *at;) {
-        size_t here = strcspn(at, ",");
+    const char *at;
+    size_t here;
 
+    while ((at = next_word(&list, &here)))
         if (here == len && !strncasecmp(at, word, len))
             return true;
-        at += here;
-        at += *at == ',';
-    }
     return false;
 }
 
@@ -39,15 +38,17 @@ bool words_have(const char *list, const char *word)
 
 bool words_are_same(const char *list, const char *other)
 {
-    for (const char *at = list; *at;) {
-        size_t len = strcspn(at, ",");
+    const char *word;
+    size_t len, count = 0;
 
-        if (!has(other, at, len))
+    while ((word = next_word(&list, &len))) {
+        count++;
+        if (!has(other, word, len))
             return false;
-        at += len;
-        at += *at == ',';
     }
-    return count_words(list) == count_words(other);
+    while (next_word(&other, &len))
+        count--;
+    return count == 0;
 }
 
 void words_add(struct words *w, const char *word)
@@ -77,6 +78,14 @@ const char *words_end(struct words *w)
     if (w->count > WORDS_SHOWN)
         snprintf(w->text + at, sizeof w->text - at, " and %zu more", w->count - WORDS_SHOWN);
     return w->text;
+}
+
+struct place_text place_of(const char *kind, const char *name)
+{
+    struct place_text out;
+
+    snprintf(out.text, sizeof out.text, "%s %s", kind, name);
+    return out;
 }
 
 struct span_text span_of_s(int64_t s)

@@ -18,6 +18,10 @@ void words_add(struct words *w, const char *word);
 void words_add_named(struct words *w, int64_t id, const char *name); /* 12 "report"; NULL and "": the number alone */
 const char *words_end(struct words *w);                              /* the whole; add nothing behind it */
 
+/* "node a", as findings name what they are about. */
+struct place_text {
+    char text[320];
+} place_of(const char *kind, const char *name);
 /* "12 s", "5 min", "3 h", "2 days": about so long. */
 struct span_text {
     char text[32];

@@ -3,7 +3,6 @@
 #include "ctl/doctor/check.h"
 
 #include "ctl/doctor/dial.h"
-#include "ctl/doctor/words.h"
 #include "shardwheel/admin/cluster.h"
 #include "shardwheel/coord.h"
 
@@ -34,9 +33,10 @@ static void ask_mode(struct doctor *d, const char *server, char out[20])
 
 static void tell_server(struct doctor *d, const struct coord_probe_server *server, bool is_alone)
 {
-    char where[300], mode[20];
+    struct place_text place = place_of("ZooKeeper", server->name);
+    const char *where = place.text;
+    char mode[20];
 
-    snprintf(where, sizeof where, "ZooKeeper %s", server->name);
     ask_mode(d, server->name, mode);
     if (!server->reached && !is_alone)
         doctor_tell(d, DOCTOR_WARNING, "zookeeper_server_away", where,

@@ -5,12 +5,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardwheel/job/times.h"
 #include "store/conn/datetime.h"
 #include "store/job/job_impl.h"
-#include "store/people/audit.h"
 #include "store/plan/claim_impl.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -103,36 +101,11 @@ enum err store_load_retentions(struct store_session *s, struct job_retention **o
     return ERR_OK;
 }
 
-/* ---- the schedule of one job ------------------------------------------------------------------------------------- */
+/* ---- what jobs are planned by ------------------------------------------------------------------------------------ */
 
 enum err store_no_such_job(int64_t job_id, struct errctx *ec)
 {
     return err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
-}
-
-static enum err query_schedule(struct store_session *s, struct job_schedule *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e =
-        store_query(s, &rows, ec,
-                    "SELECT i.trigger_status, i.trigger_next_time, i.schedule_type, i.schedule_conf, " STORE_NOW_MS
-                    ", c.zone_cron FROM xxl_job_info i LEFT JOIN shardwheel_cluster c ON c.id = 1 WHERE i.id = ?",
-                    out->job_id);
-
-    if (e)
-        return e;
-    if (db_rows_next(rows)) {
-        out->running = db_int(rows, 0) == 1;
-        out->next_ms = db_int(rows, 1);
-        out->now_ms = db_int(rows, 4);
-        snprintf(out->type, sizeof out->type, "%s", db_text_or_empty(rows, 2));
-        snprintf(out->conf, sizeof out->conf, "%s", db_text_or_empty(rows, 3));
-        snprintf(out->cron_zone, sizeof out->cron_zone, "%s", db_text_or_empty(rows, 5));
-    } else {
-        e = store_no_such_job(out->job_id, ec);
-    }
-    db_rows_destroy(rows);
-    return e;
 }
 
 /* By the index of trigger_time: no more rows than are planned at this moment. */
@@ -173,49 +146,7 @@ enum err store_load_cron_zone(struct store_session *s, char out[ZONE_NAME_MAX], 
     return e ? err_wrap(ec, e, "read the zone of cron expressions") : ERR_OK;
 }
 
-enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct job_schedule *out, struct errctx *ec)
-{
-    struct job_schedule read = {.job_id = job_id};
-    enum err e = store_ready_session(s, ec);
-
-    if (!e)
-        e = query_schedule(s, &read, ec);
-    if (!e)
-        e = store_find_newest_planned(s, job_id, read.now_ms, &read.planned_s, ec);
-    if (e)
-        return err_wrap(ec, e, "read the schedule of job %" PRId64, job_id);
-    *out = read;
-    return ERR_OK;
-}
-
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
-
-static enum err meanwhile_changed(int64_t job_id, struct errctx *ec)
-{
-    return err_set(ec, ERR_CONFLICT, "job %" PRId64 " was changed by somebody meanwhile", job_id);
-}
-
-/* Locks the job's row, so that a claim waits for us or we for it, and compares. */
-static enum err lock_job(struct store_session *s, int64_t job_id, const struct schedule_change *change,
-                         struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_query(s, &rows, ec,
-                             "SELECT trigger_status, trigger_next_time, schedule_type, schedule_conf FROM xxl_job_info "
-                             "WHERE id = ? FOR UPDATE",
-                             job_id);
-
-    if (e)
-        return e;
-    if (!db_rows_next(rows))
-        e = store_no_such_job(job_id, ec);
-    else if (change && (change->from->running != (db_int(rows, 0) == 1) || change->from->next_ms != db_int(rows, 1) ||
-                        strcmp(change->from->type, db_text_or_empty(rows, 2)) != 0 ||
-                        strcmp(change->from->conf, db_text_or_empty(rows, 3)) != 0))
-        e = meanwhile_changed(job_id, ec);
-    db_rows_destroy(rows);
-    return e;
-}
 
 enum err store_read_settings(struct store_session *s, int64_t job_id, struct job_settings *out, struct errctx *ec)
 {
@@ -228,15 +159,6 @@ enum err store_read_settings(struct store_session *s, int64_t job_id, struct job
         *out = list[0];
     free(list);
     return e;
-}
-
-/* Under the lock of the job's row, which all have who write its settings. */
-static enum err compare_settings(struct store_session *s, const struct job_settings *from, struct errctx *ec)
-{
-    struct job_settings now;
-    enum err e = store_read_settings(s, from->job_id, &now, ec);
-
-    return !e && !job_settings_are_equal(from, &now) ? meanwhile_changed(from->job_id, ec) : e;
 }
 
 enum err store_check_guard(struct store_session *s, struct errctx *ec)
@@ -257,22 +179,6 @@ enum err store_check_guard(struct store_session *s, struct errctx *ec)
                    "moment, or stop the job first");
 }
 
-static enum err write_schedule(struct store_session *s, int64_t job_id, const struct schedule_change *change,
-                               struct errctx *ec)
-{
-    bool moves = change->from->running && change->next_ms != change->from->next_ms;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info SET ");
-
-    if (!change->type && !moves)
-        return ERR_OK;
-    if (change->type)
-        sql_put(q, "schedule_type = ?, schedule_conf = ?", change->type, change->conf);
-    if (moves) {
-        sql_puts(q, change->type ? ", trigger_next_time = " : "trigger_next_time = ");
-        sql_int(q, change->next_ms);
-    }
-    sql_put(q, " WHERE id = ?", job_id);
-    return store_exec_sql(s, NULL, ec);
 }
 
 enum err store_write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)
@@ -297,29 +203,4 @@ enum err store_write_settings(struct store_session *s, const struct job_settings
     }
     sql_put(q, ", ?)", sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000));
     return store_exec_sql(s, NULL, ec);
-}
-
-enum err store_save_job_settings(struct store_session *s, const struct job_settings *from,
-                                 const struct job_settings *settings, const struct schedule_change *change,
-                                 const struct audit_row *audit, struct errctx *ec)
-{
-    bool guarded = change && change->guarded && change->from->running && change->next_ms != change->from->next_ms;
-    enum err e = store_begin_txn(s, ec);
-
-    if (!e)
-        e = lock_job(s, settings->job_id, change, ec);
-    if (!e)
-        e = compare_settings(s, from, ec);
-    if (!e && guarded)
-        e = store_check_guard(s, ec);
-    if (!e && change)
-        e = write_schedule(s, settings->job_id, change, ec);
-    if (!e)
-        e = store_write_settings(s, settings, ec);
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e && guarded)
-        e = store_check_guard(s, ec);
-    e = store_finish_txn(s, e, ec);
-    return e ? err_wrap(ec, e, "save settings of job %" PRId64, settings->job_id) : ERR_OK;
 }

@@ -353,7 +353,7 @@ static void memory_that_runs_out_in_an_error_or_help(void **state)
         long live = alloc_live;
 
         alloc_fail_start(n);
-        config_write_docs(&out);
+        config_write_help(CONFIG_FORMAT_MARKDOWN, &out);
         config_write_help(CONFIG_FORMAT_PROPERTIES, &out);
         failed = alloc_fail_stop();
         assert_true(buf_failed(&out) == failed);

@@ -17,7 +17,8 @@ static void check_file(const char *path, const struct buf *expected)
     while ((c = getc(f)) != EOF)
         buf_putc(&found, (char)c);
     fclose(f);
-    if (found.len != expected->len || memcmp(found.data, expected->data, found.len))
+    if (found.len < expected->len || strcmp(found.data + found.len - expected->len, expected->data) != 0 ||
+        (found.len != expected->len && strncmp(expected->data, "## Keys\n", 8) != 0))
         fail_msg("%s is not what the table makes: make it anew with shardwheel --help-config=properties or =markdown",
                  path);
     buf_fini(&found);
@@ -26,18 +27,14 @@ static void check_file(const char *path, const struct buf *expected)
 static void files_of_the_repository_are_up_to_date(void **state)
 {
     struct buf sample = {0};
-    struct buf docs = {0};
     struct buf markdown = {0};
 
     (void)state;
     config_write_help(CONFIG_FORMAT_PROPERTIES, &sample);
-    config_write_docs(&docs);
     config_write_help(CONFIG_FORMAT_MARKDOWN, &markdown);
-    assert_string_equal(docs.data, markdown.data);
     check_file("conf/shardwheel.properties", &sample);
-    check_file("docs/configuration.md", &docs);
+    check_file("docs/configuration.md", &markdown); /* its end */
     buf_fini(&sample);
-    buf_fini(&docs);
     buf_fini(&markdown);
 }
 

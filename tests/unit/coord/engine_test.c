@@ -2,7 +2,7 @@
 /* Several nodes at one simulated ZooKeeper: who has which shard, under all that can go wrong. */
 #include "coord/zk_sim.h"
 
-#include "coord/share.h"
+#include "coord/engine_impl.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void check_exclusion(struct sim *s)
         if (!n->alive || !n->session || !sim_find_session(s, n->session)->alive)
             continue;
         for (int k = 0; k < s->shards; k++) {
-            const struct shard_lock *l = engine_get_lock(n->engine, k);
+            const struct shard_lock *l = &n->engine->seats[k].lock;
             struct sim_znode *lowest = find_lowest(s, k);
 
             if (l->state != TICKET_LOWEST)

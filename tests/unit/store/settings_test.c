@@ -4,6 +4,7 @@
 #include "store/test_settings.h"
 
 #include "shardwheel/store/job.h"
+#include "shardwheel/store/jobs.h"
 
 #define NOW_S INT64_C(1700000000) /* 2023-11-14 22:13:20 UTC */
 #define NOW_MS (NOW_S * 1000)
@@ -163,13 +164,27 @@ static struct job_settings load(struct store_session *s, int64_t job)
     return settings;
 }
 
-/* By somebody who has just read them. */
-static enum err save(struct store_session *s, const struct job_settings *settings, const struct schedule_change *change,
-                     struct errctx *ec)
-{
-    struct job_settings from = load(s, settings->job_id);
+struct change {
+    const struct job_settings *settings;
+    int64_t next_ms; /* 0: as it is */
+};
 
-    return store_save_job_settings(s, &from, settings, change, NULL, ec);
+static enum err decide(void *arg, struct store_session *s, const struct job_state *state, struct job_change *out,
+                       struct errctx *ec)
+{
+    const struct change *change = arg;
+    (void)s, (void)state, (void)ec;
+
+    out->settings = *change->settings;
+    if (change->next_ms)
+        out->row.next_ms = change->next_ms;
+    out->guarded = true;
+    return ERR_OK;
+}
+
+static enum err save(struct store_session *s, const struct job_settings *settings, struct errctx *ec)
+{
+    return store_change_job(s, settings->job_id, decide, &(struct change){.settings = settings}, ec);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -216,13 +231,13 @@ static void all_that_is_saved_is_loaded_and_only_that(void **state)
     for (size_t i = 0; i < ARRAY_LEN(many); i++)
         many[i] = (int64_t)i + 1;
     check_loaded(s, many, 3, NULL, 0);
-    assert_ok(save(s, &some, NULL, ec));
+    assert_ok(save(s, &some, ec));
     assert_ok(store_load_job_settings(s, many, 3, &list, &count, ec));
     assert_int_equal(count, 1);
     assert_memory_equal(&list[0], &some, sizeof some);
     free(list);
     some = settings_with(3, all, 1);
-    assert_ok(save(s, &some, NULL, ec));
+    assert_ok(save(s, &some, ec));
     check_loaded(s, many, ARRAY_LEN(many), (int64_t[]){1, 3}, 2);
 
     assert_ok(store_load_retentions(s, &kept, &count, ec));
@@ -232,7 +247,7 @@ static void all_that_is_saved_is_loaded_and_only_that(void **state)
     free(kept);
 
     job_settings_init(&some, 1);
-    assert_ok(save(s, &some, NULL, ec));
+    assert_ok(save(s, &some, ec));
     check_loaded(s, many, 3, (int64_t[]){3}, 1);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 1);
     store_give_session(st, s);
@@ -244,20 +259,17 @@ static void a_job_that_does_not_exist_is_refused(void **state)
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
     struct job_settings some = settings_with(7, (const char *const[][2]){{"hold", "5"}}, 1);
-    struct job_schedule schedule;
     struct errctx why = {{0}};
     (void)state;
 
-    assert_int_equal(save(s, &some, NULL, &why), ERR_NOTFOUND);
+    assert_int_equal(save(s, &some, &why), ERR_NOTFOUND);
     assert_non_null(strstr(why.text, "there is no job 7"));
-    assert_int_equal(store_load_job_schedule(s, 7, &schedule, &why), ERR_NOTFOUND);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 0);
     store_give_session(st, s);
     store_destroy(st);
 }
 
-/* Who sets one thing does not undo what somebody else has set meanwhile. */
-static void settings_of_two_at_once_are_not_lost(void **state)
+static void each_setting_alone_is_written_and_taken_away(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
@@ -265,60 +277,22 @@ static void settings_of_two_at_once_are_not_lost(void **state)
 
     test_add_job(1, NOW_MS);
     for (size_t i = 0; i < job_setting_count(); i++) {
-        struct job_settings read = load(s, 1), mine = read, theirs = read;
-        const char *other = job_setting_name(i > 0 ? 0 : job_setting_count() - 1);
-        struct errctx why = {{0}};
+        struct job_settings had = load(s, 1), read, wanted = had;
 
-        test_set_setting(&theirs, i);
-        assert_ok(set(&mine, other, "none", ec));
-        assert_ok(store_save_job_settings(s, &read, &theirs, NULL, NULL, ec));
-        assert_int_equal(store_save_job_settings(s, &read, &mine, NULL, NULL, &why), ERR_CONFLICT);
+        test_set_setting(&wanted, i);
+        assert_false(job_settings_are_equal(&had, &wanted));
+        assert_ok(save(s, &wanted, ec));
         read = load(s, 1);
-        assert_true(job_settings_are_equal(&read, &theirs));
+        assert_true(job_settings_are_equal(&read, &wanted));
     }
     for (size_t i = 0; i < job_setting_count(); i++) {
-        struct job_settings read = load(s, 1), less = read;
+        struct job_settings had = load(s, 1), less = had;
 
         assert_ok(set(&less, job_setting_name(i), "none", ec));
-        assert_false(job_settings_are_equal(&read, &less));
-        assert_ok(store_save_job_settings(s, &read, &less, NULL, NULL, ec));
+        assert_false(job_settings_are_equal(&had, &less));
+        assert_ok(save(s, &less, ec));
     }
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 0);
-    store_give_session(st, s);
-    store_destroy(st);
-}
-
-static void a_change_is_written_only_to_the_job_that_was_read(void **state)
-{
-    struct store *st = test_db_fresh(1, NOW_S);
-    struct store_session *s = test_take(st, SESSION_NORMAL);
-    struct job_settings some = settings_with(1, (const char *const[][2]){{"fixed-delay", "5"}}, 1);
-    struct job_schedule read;
-    struct schedule_change change = {.from = &read, .type = "FIX_RATE", .conf = "5", .next_ms = NOW_MS + 10000};
-    struct errctx why = {{0}};
-    (void)state;
-
-    test_add_job(1, NOW_MS);
-    assert_ok(store_load_job_schedule(s, 1, &read, ec));
-    assert_true(read.running);
-    assert_int_equal(read.next_ms, NOW_MS);
-    test_sql("UPDATE xxl_job_info SET trigger_next_time = trigger_next_time + 1");
-    assert_int_equal(save(s, &some, &change, &why), ERR_CONFLICT);
-    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 0);
-    assert_ok(store_load_job_schedule(s, 1, &read, ec));
-    assert_ok(save(s, &some, &change, ec));
-    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = 1700000010000 "
-                              "AND schedule_type = 'FIX_RATE' AND schedule_conf = '5'"),
-                     1);
-    /* A stopped job has no next time. */
-    test_sql("UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0");
-    assert_ok(store_load_job_schedule(s, 1, &read, ec));
-    change.conf = "7";
-    change.guarded = true;
-    assert_ok(save(s, &some, &change, ec));
-    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = 0 "
-                              "AND schedule_conf = '7'"),
-                     1);
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -328,17 +302,20 @@ static void a_next_time_is_written_under_a_guard_alone(void **state)
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
     struct job_settings some = settings_with(1, (const char *const[][2]){{"time-zone", "UTC"}}, 1);
-    struct job_schedule read;
-    struct schedule_change change = {.from = &read, .next_ms = NOW_MS + 10000, .guarded = true};
+    struct change change = {.settings = &some, .next_ms = NOW_MS + 10000};
     struct errctx why = {{0}};
     (void)state;
 
     test_add_job(1, NOW_MS);
-    assert_ok(store_load_job_schedule(s, 1, &read, ec));
-    assert_int_equal(save(s, &some, &change, &why), ERR_GUARD);
+    assert_int_equal(store_change_job(s, 1, decide, &change, &why), ERR_GUARD);
     assert_non_null(strstr(why.text, "try again"));
-    change.next_ms = read.next_ms;
-    assert_ok(save(s, &some, &change, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 0);
+    change.next_ms = NOW_MS;
+    assert_ok(store_change_job(s, 1, decide, &change, ec));
+    /* Nor does one that is stopped need any. */
+    test_sql("UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0");
+    change.next_ms = NOW_MS + 10000;
+    assert_ok(store_change_job(s, 1, decide, &change, ec));
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -347,25 +324,23 @@ static void the_newest_planned_second_is_found(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
-    struct job_schedule read;
-    int64_t now_s;
+    int64_t planned_s = -1;
     (void)state;
 
     test_add_job(1, NOW_MS);
-    assert_ok(store_load_job_schedule(s, 1, &read, ec));
-    assert_int_equal(read.planned_s, 0);
-    now_s = read.now_ms / 1000;
+    assert_ok(store_find_newest_planned(s, 1, NOW_MS, &planned_s, ec));
+    assert_int_equal(planned_s, 0);
     for (int k = 1; k <= 3; k++) {
         char sql[400];
 
         snprintf(sql, sizeof sql,
                  "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, trigger_msg, handle_code, "
                  "alarm_status) VALUES (1, %d, FROM_UNIXTIME(%lld + 8 * 3600), 0, '<!--sw:p:%lld:1-->', 0, 0)",
-                 k == 3 ? 2 : 1, (long long)now_s + 60 * k, (long long)now_s + 60 * k);
+                 k == 3 ? 2 : 1, (long long)NOW_S + 60 * k, (long long)NOW_S + 60 * k);
         test_sql("%s", sql);
     }
-    assert_ok(store_load_job_schedule(s, 1, &read, ec));
-    assert_int_equal(read.planned_s, now_s + 120);
+    assert_ok(store_find_newest_planned(s, 1, NOW_MS, &planned_s, ec));
+    assert_int_equal(planned_s, NOW_S + 120);
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -394,8 +369,7 @@ int main(void)
         cmocka_unit_test(what_does_not_go_together_is_refused),
         cmocka_unit_test(all_that_is_saved_is_loaded_and_only_that),
         cmocka_unit_test(a_job_that_does_not_exist_is_refused),
-        cmocka_unit_test(settings_of_two_at_once_are_not_lost),
-        cmocka_unit_test(a_change_is_written_only_to_the_job_that_was_read),
+        cmocka_unit_test(each_setting_alone_is_written_and_taken_away),
         cmocka_unit_test(a_next_time_is_written_under_a_guard_alone),
         cmocka_unit_test(the_newest_planned_second_is_found),
     };
