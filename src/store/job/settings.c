@@ -13,108 +13,43 @@
 #include "store/people/audit.h"
 #include "store/plan/claim_impl.h"
 
-void job_settings_init(struct job_settings *settings, int64_t job_id)
-{
-    *settings = (struct job_settings){.job_id = job_id,
-                                      .fixed_delay_s = SETTING_NONE,
-                                      .valid_from_s = SETTING_NONE,
-                                      .valid_until_s = SETTING_NONE,
-                                      .retry_wait_s = SETTING_NONE,
-                                      .retry_wait_max_s = SETTING_NONE,
-                                      .hold_s = SETTING_NONE,
-                                      .resend_lost = SETTING_NONE,
-                                      .retention_days = SETTING_NONE};
-}
-
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 #define SETTINGS_COLUMNS                                                                                               \
     "job_id, time_zone, fixed_delay_s, valid_from_s, valid_until_s, retry_wait_s, retry_wait_max_s, hold_s, "          \
     "resend_lost, retention_days, tags"
 
-static int64_t int_or_none(const struct db_rows *rows, unsigned col)
-{
-    return db_text(rows, col) ? db_seconds(rows, col) : SETTING_NONE;
-}
+#define NUMBER_OR_NONE(type, member) SECONDS(type, member, SETTING_NONE)
 
-static struct job_settings read_settings(const struct db_rows *rows)
-{
-    struct job_settings read = {
-        .job_id = db_int(rows, 0),
-        .fixed_delay_s = int_or_none(rows, 2),
-        .valid_from_s = int_or_none(rows, 3),
-        .valid_until_s = int_or_none(rows, 4),
-        .retry_wait_s = int_or_none(rows, 5),
-        .retry_wait_max_s = int_or_none(rows, 6),
-        .hold_s = int_or_none(rows, 7),
-        .resend_lost = int_or_none(rows, 8),
-        .retention_days = int_or_none(rows, 9),
-    };
-
-    snprintf(read.time_zone, sizeof read.time_zone, "%s", db_text_or_empty(rows, 1));
-    snprintf(read.tags, sizeof read.tags, "%s", db_text_or_empty(rows, 10));
-    return read;
-}
-
-static enum err load_some(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **list,
-                          size_t *n, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    struct job_settings *grown;
-    enum err e =
-        store_query(s, &rows, ec, "SELECT " SETTINGS_COLUMNS " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id",
-                    sql_list(ids, count));
-
-    if (e)
-        return e;
-    grown = realloc(*list, (*n + db_rows_count(rows) + 1) * sizeof **list);
-    if (grown) {
-        *list = grown;
-        while (db_rows_next(rows))
-            grown[(*n)++] = read_settings(rows);
-    } else {
-        e = err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    db_rows_destroy(rows);
-    return e;
-}
+static const struct row_type settings_rows =
+    ROWS(struct job_settings, FIELDS(struct job_settings, job_id, time_zone),
+         FIELD_EXPAND(FIELD_EACH(NUMBER_OR_NONE, struct job_settings, fixed_delay_s, valid_from_s, valid_until_s,
+                                 retry_wait_s, retry_wait_max_s, hold_s, resend_lost, retention_days)),
+         FIELDS(struct job_settings, tags));
 
 enum err store_load_job_settings(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **out,
                                  size_t *out_count, struct errctx *ec)
 {
-    struct job_settings *list = NULL;
-    size_t n = 0;
-    enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
+    struct row_list list = {.items = calloc(1, sizeof **out)};
+    enum err e = list.items ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
-        e = load_some(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, &list, &n, ec);
-    if (e) {
-        free(list);
-        return err_wrap(ec, e, "read settings of %zu jobs", count);
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        store_sql(s, "SELECT " SETTINGS_COLUMNS " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id",
+                  sql_part(ids, count, at));
+        e = store_append_list(s, &settings_rows, &list, ec);
     }
-    *out = list;
-    *out_count = n;
-    return ERR_OK;
+    e = store_end_array(&list, e, out, out_count);
+    return e ? err_wrap(ec, e, "read settings of %zu jobs", count) : ERR_OK;
 }
 
 enum err store_load_retentions(struct store_session *s, struct job_retention **out, size_t *count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct job_retention *list = NULL;
-    size_t n = 0;
-    enum err e =
-        store_ask(s, &rows, ec,
-                  "SELECT job_id, retention_days FROM shardwheel_job WHERE retention_days IS NOT NULL ORDER BY job_id");
+    static const struct row_type retentions = ROWS(struct job_retention, FIELDS(struct job_retention, job_id, days));
 
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
-    while (!e && db_rows_next(rows))
-        list[n++] = (struct job_retention){.job_id = db_int(rows, 0), .days = db_int(rows, 1)};
-    db_rows_destroy(rows);
-    if (e)
-        return err_wrap(ec, e, "read the retention of jobs");
-    *out = list;
-    *count = n;
-    return ERR_OK;
+    store_start_sql(s, "SELECT job_id, retention_days FROM shardwheel_job WHERE retention_days IS NOT NULL ORDER BY "
+                       "job_id");
+    enum err e = store_read_array(s, &retentions, out, count, ec);
+    return e ? err_wrap(ec, e, "read the retention of jobs") : ERR_OK;
 }
 
 /* ---- the schedule of one job ------------------------------------------------------------------------------------- */
@@ -124,29 +59,17 @@ enum err store_no_such_job(int64_t job_id, struct errctx *ec)
     return err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
 }
 
-static enum err query_schedule(struct store_session *s, struct job_schedule *out, struct errctx *ec)
+static enum err query_schedule(struct store_session *s, int64_t job_id, struct job_schedule *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e =
-        store_query(s, &rows, ec,
-                    "SELECT i.trigger_status, i.trigger_next_time, i.schedule_type, i.schedule_conf, " STORE_NOW_MS
-                    ", c.zone_cron FROM xxl_job_info i LEFT JOIN shardwheel_cluster c ON c.id = 1 WHERE i.id = ?",
-                    out->job_id);
+    static const struct row_type schedules =
+        ROWS(struct job_schedule, FIELDS(struct job_schedule, job_id, running, next_ms, type, conf, now_ms, cron_zone));
 
-    if (e)
-        return e;
-    if (db_rows_next(rows)) {
-        out->running = db_int(rows, 0) == 1;
-        out->next_ms = db_int(rows, 1);
-        out->now_ms = db_int(rows, 4);
-        snprintf(out->type, sizeof out->type, "%s", db_text_or_empty(rows, 2));
-        snprintf(out->conf, sizeof out->conf, "%s", db_text_or_empty(rows, 3));
-        snprintf(out->cron_zone, sizeof out->cron_zone, "%s", db_text_or_empty(rows, 5));
-    } else {
-        e = store_no_such_job(out->job_id, ec);
-    }
-    db_rows_destroy(rows);
-    return e;
+    store_sql(s,
+              "SELECT i.id, i.trigger_status = 1, i.trigger_next_time, i.schedule_type, i.schedule_conf, " STORE_NOW_MS
+              ", c.zone_cron FROM xxl_job_info i LEFT JOIN shardwheel_cluster c ON c.id = 1 WHERE i.id = ?",
+              job_id);
+    enum err e = store_read_row(s, &schedules, out, NULL, ec);
+    return e == ERR_NOTFOUND ? store_no_such_job(job_id, ec) : e;
 }
 
 /* By the index of trigger_time: no more rows than are planned at this moment. */
@@ -179,7 +102,7 @@ enum err store_find_newest_planned(struct store_session *s, int64_t job_id, int6
 enum err store_load_cron_zone(struct store_session *s, char out[ZONE_NAME_MAX], struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ask(s, &rows, ec, "SELECT zone_cron FROM shardwheel_cluster");
+    enum err e = store_query(s, &rows, ec, "SELECT zone_cron FROM shardwheel_cluster");
 
     if (!e)
         snprintf(out, ZONE_NAME_MAX, "%s", db_rows_next(rows) ? db_text_or_empty(rows, 0) : "");
@@ -189,11 +112,9 @@ enum err store_load_cron_zone(struct store_session *s, char out[ZONE_NAME_MAX], 
 
 enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct job_schedule *out, struct errctx *ec)
 {
-    struct job_schedule read = {.job_id = job_id};
-    enum err e = store_ready_session(s, ec);
+    struct job_schedule read;
+    enum err e = query_schedule(s, job_id, &read, ec);
 
-    if (!e)
-        e = query_schedule(s, &read, ec);
     if (!e)
         e = store_find_newest_planned(s, job_id, read.now_ms, &read.planned_s, ec);
     if (e)
@@ -213,29 +134,29 @@ static enum err meanwhile_changed(int64_t job_id, struct errctx *ec)
 static enum err lock_job(struct store_session *s, int64_t job_id, const struct schedule_change *change,
                          struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_query(s, &rows, ec,
-                             "SELECT trigger_status, trigger_next_time, schedule_type, schedule_conf FROM xxl_job_info "
-                             "WHERE id = ? FOR UPDATE",
-                             job_id);
+    static const struct row_type rows =
+        ROWS(struct job_schedule, FIELDS(struct job_schedule, running, next_ms, type, conf));
+    const struct job_schedule *from = change ? change->from : NULL;
+    struct job_schedule now;
 
+    store_sql(s,
+              "SELECT trigger_status = 1, trigger_next_time, schedule_type, schedule_conf FROM xxl_job_info WHERE id = "
+              "? FOR UPDATE",
+              job_id);
+    enum err e = store_read_row(s, &rows, &now, NULL, ec);
     if (e)
-        return e;
-    if (!db_rows_next(rows))
-        e = store_no_such_job(job_id, ec);
-    else if (change && (change->from->running != (db_int(rows, 0) == 1) || change->from->next_ms != db_int(rows, 1) ||
-                        strcmp(change->from->type, db_text_or_empty(rows, 2)) != 0 ||
-                        strcmp(change->from->conf, db_text_or_empty(rows, 3)) != 0))
-        e = meanwhile_changed(job_id, ec);
-    db_rows_destroy(rows);
-    return e;
+        return e == ERR_NOTFOUND ? store_no_such_job(job_id, ec) : e;
+    if (from && (from->running != now.running || from->next_ms != now.next_ms || strcmp(from->type, now.type) != 0 ||
+                 strcmp(from->conf, now.conf) != 0))
+        return meanwhile_changed(job_id, ec);
+    return ERR_OK;
 }
 
 enum err store_read_settings(struct store_session *s, int64_t job_id, struct job_settings *out, struct errctx *ec)
 {
     struct job_settings *list = NULL;
     size_t count = 0;
-    enum err e = load_some(s, &job_id, 1, &list, &count, ec);
+    enum err e = store_load_job_settings(s, &job_id, 1, &list, &count, ec);
 
     job_settings_init(out, job_id);
     if (!e && count > 0)
@@ -255,17 +176,11 @@ static enum err compare_settings(struct store_session *s, const struct job_setti
 
 enum err store_check_guard(struct store_session *s, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct claim_guards guards = {0};
-    enum err e = store_query(s, &rows, ec, "SELECT ?", sql_word(store_guards_column));
+    struct claim_guards guards;
+    enum err e = store_load_guards(s, &guards, ec);
 
-    if (e)
+    if (e || guards.count > 0)
         return e;
-    if (db_rows_next(rows))
-        store_parse_guards(db_text(rows, 0), &guards);
-    db_rows_destroy(rows);
-    if (guards.count > 0)
-        return ERR_OK;
     return err_set(ec, ERR_GUARD,
                    "no node holds Java admins off at present, so one of them may be planning the job: try again in a "
                    "moment, or stop the job first");
