@@ -62,7 +62,7 @@ static enum err note_kill(struct store_session *s, int64_t log_id, const struct 
         e = ctl_note_end(&note, "run.kill", log_id, &audit, ec);
     }
     if (!e)
-        e = store_note_runs(s, &audit, ec);
+        e = store_write_audit(s, &audit, ec);
     ctl_note_fini(&note);
     run_facts_fini(&run);
     return e;

@@ -105,13 +105,8 @@ struct executor_beat {
     const char *address;
     int64_t age_s; /* since its last beat */
 };
-struct executor_beats {
-    struct executor_beat *rows; /* ascending by app_name, then by address */
-    size_t count;
-    void *memory; /* private: the texts */
-};
+STORE_LIST(executor_beats, struct executor_beat, rows); /* ascending by app_name, then by address */
 MUST_CHECK enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struct executor_beats *out,
                                               struct errctx *ec);
-void executor_beats_fini(struct executor_beats *beats);
 
 #endif

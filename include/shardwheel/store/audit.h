@@ -25,8 +25,9 @@ struct audit_row {
     const char *after;       /* likewise; NULL: it is gone. Never a secret. */
 };
 
-/* A row by itself, behind what others have done: a fire by hand. One statement, which commits. */
-MUST_CHECK enum err store_add_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec);
+/* A row by itself, of what changed nothing in the database, or behind what others have done: a fire by hand, a run that
+ * was stopped. One statement, which commits. */
+MUST_CHECK enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec);
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -56,18 +57,10 @@ struct audit_entry {
     int64_t at_ms; /* by the clock of the database */
     struct audit_row row;
 };
-struct audit_page {
-    struct audit_entry *items;
-    size_t count;
-    void *memory; /* private: the texts */
-};
+STORE_LIST(audit_page, struct audit_entry, items);
 /* The newest rows behind `place`, at most `max`. The server ends the statement after limit_ms: ERR_TIMEOUT. */
 MUST_CHECK enum err store_load_audit(struct store_session *s, const struct audit_filter *filter,
                                      struct history_place place, size_t max, int limit_ms, struct audit_page *out,
                                      struct errctx *ec);
-void audit_page_fini(struct audit_page *page);
-
-/* A row of what changed nothing in the database, by itself. */
-MUST_CHECK enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec);
 
 #endif

@@ -17,13 +17,8 @@ struct channel_row {
     const char *app_names; /* between commas; "": all */
     int64_t changed_ms;
 };
-struct channel_rows {
-    struct channel_row *rows; /* ascending by id */
-    size_t count;
-    void *memory; /* private: the texts */
-};
+STORE_LIST(channel_rows, struct channel_row, rows); /* ascending by id */
 MUST_CHECK enum err store_load_channels(struct store_session *s, struct channel_rows *out, struct errctx *ec);
-void channel_rows_fini(struct channel_rows *rows);
 /* ERR_STATE: another one has that name; ERR_BUSY: there are `max`. The id goes to the row of audit. */
 MUST_CHECK enum err store_add_channel(struct store_session *s, const struct channel_row *row, int64_t max,
                                       const struct audit_row *audit, int64_t *id, struct errctx *ec);
@@ -62,15 +57,10 @@ struct sent_filter {
     const int64_t *groups; /* of jobs of those; NULL: all, and what is about no job */
     size_t group_count;
 };
-struct sent_alarms {
-    struct sent_alarm *rows; /* the newest first */
-    size_t count;
-    void *memory; /* private: the texts */
-};
+STORE_LIST(sent_alarms, struct sent_alarm, rows); /* the newest first */
 /* Behind before_id (INT64_MAX: from the newest), at most `limit`. */
 MUST_CHECK enum err store_load_told(struct store_session *s, const struct sent_filter *filter, int64_t before_id,
                                     size_t limit, struct sent_alarms *out, struct errctx *ec);
-void sent_alarms_fini(struct sent_alarms *rows);
 /* Removes what is beyond TOLD_KEPT and TOLD_DAYS, in small statements. */
 MUST_CHECK enum err store_forget_told(struct store_session *s, struct errctx *ec);
 

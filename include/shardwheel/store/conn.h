@@ -25,6 +25,17 @@ struct store;
 struct store_session;
 struct hosts;
 
+/* What a load function returns: items, and private memory that their texts lie in; other members follow. name_fini
+ * frees a list, an empty one too. */
+#define STORE_LIST(name, item, items, ...)                                                                             \
+    struct name {                                                                                                      \
+        item *items;                                                                                                   \
+        size_t count;                                                                                                  \
+        void *memory;                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    };                                                                                                                 \
+    void name##_fini(struct name *list)
+
 #define STORE_SERVER_MAX 251 /* bytes of a server's identity, with the NUL */
 
 struct store_opts {

@@ -15,12 +15,7 @@ struct export_name {
     const char *name;
     int64_t source_bytes; /* see store_measure_sources */
 };
-struct export_names {
-    struct export_name *items;
-    size_t count;
-    void *memory;
-};
-void export_names_fini(struct export_names *list);
+STORE_LIST(export_names, struct export_name, items);
 
 struct export_filter {
     struct group_filter groups; /* of which the groups count alone */

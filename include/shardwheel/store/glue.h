@@ -47,17 +47,12 @@ struct glue_version {
     int64_t length;  /* of the source, in bytes */
     int64_t added_s; /* INT64_MIN: NULL */
 };
-struct glue_versions {
-    struct glue_version *items;
-    size_t count;
-    void *memory; /* private: the texts */
-};
+STORE_LIST(glue_versions, struct glue_version, items);
 /* The newest first, without sources, no more than are kept. */
 MUST_CHECK enum err store_load_glue_versions(struct store_session *s, int64_t job_id, struct glue_versions *out,
                                              struct errctx *ec);
 /* One with its source; ERR_NOTFOUND where the job has no such version. */
 MUST_CHECK enum err store_load_glue_version(struct store_session *s, int64_t job_id, int64_t id,
                                             struct glue_versions *out, struct errctx *ec);
-void glue_versions_fini(struct glue_versions *versions);
 
 #endif

@@ -28,12 +28,7 @@ struct group_info {
     bool has_token;           /* one that is not blank */
     int64_t update_s;         /* -1 for NULL */
 };
-struct group_infos {
-    struct group_info *items;
-    size_t count;
-    void *memory;
-};
-void group_infos_fini(struct group_infos *list);
+STORE_LIST(group_infos, struct group_info, items);
 
 struct group_filter {
     const char *app_name, *title; /* parts of them, for LIKE: % _ \ are not escaped. NULL or "": any */
@@ -78,15 +73,10 @@ struct group_beat {
     const char *address;
     int64_t beat_s;
 };
-struct group_beats {
-    struct group_beat *items; /* by address, each once, with its latest beat */
-    size_t count;
-    void *memory;
-};
+STORE_LIST(group_beats, struct group_beat, items); /* by address, each once, with its latest beat */
 /* Of exactly this app name, with a beat since `since_s`. */
 MUST_CHECK enum err store_load_group_beats(struct store_session *s, const char *app_name, int64_t since_s,
                                            struct group_beats *out, struct errctx *ec);
-void group_beats_fini(struct group_beats *list);
 
 /* Jobs of a group by id, behind `after`. */
 struct group_job {
@@ -94,13 +84,8 @@ struct group_job {
     const char *name;
     bool running;
 };
-struct group_jobs {
-    struct group_job *items;
-    size_t count;
-    void *memory;
-};
+STORE_LIST(group_jobs, struct group_job, items);
 MUST_CHECK enum err store_list_group_jobs(struct store_session *s, int64_t group, int64_t after, int64_t limit,
                                           struct group_jobs *out, struct errctx *ec);
-void group_jobs_fini(struct group_jobs *list);
 
 #endif

@@ -46,11 +46,7 @@ struct event_row {
     const char *detail; /* one sentence */
     const char *data;   /* JSON or NULL */
 };
-struct event_page {
-    struct event_row *items;
-    size_t count;
-    void *memory; /* private: the texts */
-};
+STORE_LIST(event_page, struct event_row, items);
 /* One statement, which commits. After ERR_UNKNOWN they may be there. */
 MUST_CHECK enum err store_write_events(struct store_session *s, const struct event_row *rows, size_t count,
                                        struct errctx *ec);
@@ -79,7 +75,6 @@ struct event_filter {
 MUST_CHECK enum err store_load_events(struct store_session *s, const struct event_filter *filter,
                                       struct history_place place, size_t max, int limit_ms, struct event_page *out,
                                       struct errctx *ec);
-void event_page_fini(struct event_page *page);
 
 /* ---- edits: store/history/edits.c -------------------------------------------------------------------------------- */
 
@@ -113,18 +108,13 @@ struct job_change_row {
     const char *after[CHANGE_FIELDS_MAX];
     int64_t run; /* the log id that a trigger was given; 0: none */
 };
-struct job_changes {
-    struct job_change_row *items; /* ascending by time */
-    size_t count;
-    bool cut;     /* there are more, older ones */
-    void *memory; /* private: the texts */
-};
+/* Ascending by time; `cut`: there are more, older ones. */
+STORE_LIST(job_changes, struct job_change_row, items, bool cut;);
 /* Those at or after from_ms, the newest `max` of each. `names`: of the fields in JSON, constants; at most
  * CHANGE_FIELDS_MAX. ERR_TIMEOUT as above. */
 MUST_CHECK enum err store_load_job_changes(struct store_session *s, int64_t job_id, const char *const *names,
                                            size_t name_count, int64_t from_ms, size_t max, int limit_ms,
                                            struct job_changes *out, struct errctx *ec);
-void job_changes_fini(struct job_changes *changes);
 
 /* ---- rows of the log: store/history/rows.c ----------------------------------------------------------------------- */
 
@@ -143,16 +133,10 @@ struct told_row {
     int retries_left;
     const char *handle_head; /* the first TOLD_TAIL characters of handle_msg */
 };
-struct told_rows {
-    struct told_row *items; /* ascending by id */
-    size_t count;
-    void **memory; /* private */
-    size_t memory_count;
-};
+STORE_LIST(told_rows, struct told_row, items); /* ascending by id */
 /* Those of `ids` that are there and of that job. */
 MUST_CHECK enum err store_load_told_rows(struct store_session *s, int64_t job_id, int64_t *ids, size_t count,
                                          struct told_rows *out, struct errctx *ec);
-void told_rows_fini(struct told_rows *rows);
 
 /* ---- retention: store/history/sweep.c ---------------------------------------------------------------------------- */
 

@@ -61,12 +61,7 @@ bool job_column_is_equal(const struct job_row *a, const struct job_row *b, const
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-struct job_list {
-    struct job_row *rows;
-    size_t count;
-    void *memory; /* private: the texts */
-};
-void job_list_fini(struct job_list *list);
+STORE_LIST(job_list, struct job_row, rows);
 
 /* Texts of filters are parts of a LIKE pattern: % and _ stand for others, \ makes the next character itself; NULL and
  * "" filter nothing. */
@@ -141,16 +136,10 @@ struct job_parent {
     int64_t id;
     const char *children; /* see children_parse */
 };
-struct job_parents {
-    struct job_parent *items; /* ascending by id */
-    size_t count;
-    bool cut;     /* there are more */
-    void *memory; /* private: the texts */
-};
+STORE_LIST(job_parents, struct job_parent, items, bool cut;); /* ascending by id; `cut`: there are more */
 /* At most `max`, the lowest ids. Looks at all jobs. ERR_TIMEOUT: the server has ended it after limit_ms. */
 MUST_CHECK enum err store_load_parents(struct store_session *s, int64_t max, int limit_ms, struct job_parents *out,
                                        struct errctx *ec);
-void job_parents_fini(struct job_parents *parents);
 
 /* The newest run of a job that has been sent, or has failed to be. */
 struct job_last_run {

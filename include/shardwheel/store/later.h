@@ -34,12 +34,7 @@ struct later_row {
     bool planned;
 };
 
-struct later_page {
-    struct later_row *rows;
-    size_t count;
-    void *memory; /* private: the texts */
-};
-void later_page_fini(struct later_page *page);
+STORE_LIST(later_page, struct later_row, rows);
 
 /* One row by itself; `audit`, which may be NULL, in the same transaction. ERR_BUSY: there are LATER_MAX. */
 MUST_CHECK enum err store_add_later(struct store_session *s, const struct later_row *row, const struct audit_row *audit,

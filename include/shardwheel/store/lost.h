@@ -21,29 +21,19 @@ struct open_run {
     int64_t triggered_s; /* INT64_MIN: the row has no time */
     const char *address; /* "" for NULL */
 };
-struct open_runs {
-    struct open_run *rows; /* ascending by id */
-    size_t count;
-    int64_t until_id; /* so far the rows were looked at */
-    void *memory;     /* private: the texts */
-};
+/* Ascending by id; rows were looked at up to until_id. */
+STORE_LIST(open_runs, struct open_run, rows, int64_t until_id;);
 /* Those above after_id and up to until_id, of the next `max` rows without a result: one piece of a walk, which goes on
  * at out->until_id until that is until_id. By the index of handle_code, where the schema has it. */
 MUST_CHECK enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t until_id, size_t max,
                                          struct open_runs *out, struct errctx *ec);
-void open_runs_fini(struct open_runs *runs);
 MUST_CHECK enum err store_load_newest_log(struct store_session *s, int64_t *id, struct errctx *ec);
 /* Of these ids (ascending) those whose run is still open, to the front. */
 MUST_CHECK enum err store_keep_open_runs(struct store_session *s, int64_t *ids, size_t *count, struct errctx *ec);
 
 /* Every address that is registered, of whatever application and however old its beat: ascending, by bytes. */
-struct address_list {
-    const char **list;
-    size_t count;
-    void *memory; /* private: the texts */
-};
+STORE_LIST(address_list, const char *, list);
 MUST_CHECK enum err store_load_addresses(struct store_session *s, struct address_list *out, struct errctx *ec);
-void address_list_fini(struct address_list *list);
 /* The same question for one address, as the original compares them: by the collation of the column. */
 MUST_CHECK enum err store_is_registered(struct store_session *s, const char *address, bool *out, struct errctx *ec);
 

@@ -10,19 +10,15 @@
 
 struct name_row {
     int64_t id;
-    char *name;     /* of a job; the title of a group; NULL as in the table */
-    char *app_name; /* of a group; else NULL */
+    const char *name;     /* of a job; the title of a group; NULL as in the table */
+    const char *app_name; /* of a group; else NULL */
 };
-struct names {
-    struct name_row *items; /* ascending by id */
-    size_t count;
-};
+STORE_LIST(names, struct name_row, items); /* ascending by id */
 /* Of those that are there. Ids in any order, also more than once. */
 MUST_CHECK enum err store_load_job_names(struct store_session *s, const int64_t *ids, size_t count, struct names *out,
                                          struct errctx *ec);
 MUST_CHECK enum err store_load_group_names(struct store_session *s, const int64_t *ids, size_t count, struct names *out,
                                            struct errctx *ec);
 const struct name_row *names_find(const struct names *names, int64_t id); /* NULL: none */
-void names_fini(struct names *names);
 
 #endif

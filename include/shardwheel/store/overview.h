@@ -25,17 +25,12 @@ struct notable_run {
     bool alarm_failed;   /* its message did not go out */
     const char *address; /* may be NULL */
 };
-struct notable_runs {
-    struct notable_run *items; /* newest first */
-    size_t count;
-    bool complete; /* false: there are more, older ones */
-    void *memory;  /* private */
-};
+/* Newest first; not complete: there are more, older ones. */
+STORE_LIST(notable_runs, struct notable_run, items, bool complete;);
 /* By the index over handle_code: the newest `each` rows of every code but that of success, open ones among them. None
  * where there is no such index, and not complete. */
 MUST_CHECK enum err store_load_notable_runs(struct store_session *s, const struct group_choice *choice, int64_t each,
                                             int limit_ms, struct notable_runs *out, struct errctx *ec);
-void notable_runs_fini(struct notable_runs *runs);
 
 /* A fire that went out, or goes out, seconds behind the due time that it stands for. */
 struct late_run {

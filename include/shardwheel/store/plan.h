@@ -9,11 +9,7 @@
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"
 
-struct job_page {
-    struct job_due *jobs;
-    size_t count;
-    void *memory; /* private: the texts */
-};
+STORE_LIST(job_page, struct job_due, jobs);
 
 /* What one look at the whole table finds. */
 struct due_scan {
@@ -32,7 +28,6 @@ MUST_CHECK enum err store_scan_due(struct store_session *s, const int *shards, s
  * id. */
 MUST_CHECK enum err store_load_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
                                    struct job_page *out, struct errctx *ec);
-void job_page_fini(struct job_page *page);
 
 /* out[i] is the job ids[i], or NULL where there is none; ids ascending and distinct. The caller owns one reference
  * each. */

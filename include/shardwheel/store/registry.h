@@ -14,13 +14,8 @@ struct group_row {
     const char *address_list; /* as stored; "" for NULL */
     const char *access_token; /* "" where the schema has none or NULL */
 };
-struct group_list {
-    struct group_row *rows; /* ascending by id */
-    size_t count;
-    void *memory;
-};
+STORE_LIST(group_list, struct group_row, rows); /* ascending by id */
 MUST_CHECK enum err store_load_groups(struct store_session *s, struct group_list *out, struct errctx *ec);
-void group_list_fini(struct group_list *list);
 /* Writes address_list (NULL when "") and update_time of one automatic group where the list still is what was read. */
 MUST_CHECK enum err store_update_group_addresses(struct store_session *s, int64_t group, const char *old_list,
                                                  const char *new_list, int64_t now_s, struct errctx *ec);
@@ -37,15 +32,10 @@ MUST_CHECK enum err store_write_beats(struct store_session *s, const struct beat
 struct registry_row {
     const char *group, *key, *value;
 };
-struct registry_list {
-    struct registry_row *rows;
-    size_t count;
-    void *memory;
-};
+STORE_LIST(registry_list, struct registry_row, rows);
 /* Deletes rows not renewed since dead_before_s and loads the rest. */
 MUST_CHECK enum err store_load_registry(struct store_session *s, int64_t dead_before_s, struct registry_list *out,
                                         struct errctx *ec);
-void registry_list_fini(struct registry_list *list);
 
 /* shardwheel_beats: a node has missed heartbeats now. A time without any of `hold_s` ends what was before. */
 MUST_CHECK enum err store_note_missed(struct store_session *s, int64_t hold_s, struct errctx *ec);

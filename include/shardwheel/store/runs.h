@@ -110,17 +110,11 @@ struct run_row {
     int alarm_status;
     enum run_state state; /* by the whole texts, also where they are cut */
 };
-struct run_rows {
-    struct run_row *rows;
-    size_t count;
-    bool cut;     /* more were asked for than bytes_max has room for */
-    void *memory; /* private: the texts */
-};
+STORE_LIST(run_rows, struct run_row, rows, bool cut;); /* `cut`: more were asked for than bytes_max has room for */
 /* In the order of the ids; rows that are gone are left out. Texts behind text_max characters are cut (0: they are
  * not); rows behind bytes_max bytes are left out. */
 MUST_CHECK enum err store_load_run_rows(struct store_session *s, const int64_t *ids, size_t count, size_t text_max,
                                         size_t bytes_max, struct run_rows *out, struct errctx *ec);
-void run_rows_fini(struct run_rows *rows);
 
 /* ---- the newest of some jobs: run/recent.c ----------------------------------------------------------------------- */
 
@@ -179,8 +173,6 @@ MUST_CHECK enum err store_count_run_minutes(struct store_session *s, int64_t job
 /* Removes those of these rows (at most CLEAR_BATCH_MAX) that are no open fire of ours. One statement, which commits. */
 MUST_CHECK enum err store_clear_runs(struct store_session *s, int64_t *ids, size_t count, size_t *deleted,
                                      struct errctx *ec);
-/* Somebody has stopped a run, or is about to clear some: the row of audit alone. */
-MUST_CHECK enum err store_note_runs(struct store_session *s, const struct audit_row *audit, struct errctx *ec);
 /* The place of the row `skip` rows behind the newest of the filter, by time; *found false: there are not so many. */
 MUST_CHECK enum err store_find_place(struct store_session *s, const struct run_filter *filter, int64_t skip,
                                      int limit_ms, struct run_place *out, bool *found, struct errctx *ec);

@@ -168,7 +168,7 @@ static void note_fire(struct admin *a, const struct actor *actor, const struct j
     if (!e)
         e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &row, &ec);
     if (!e)
-        e = store_add_audit(s, &row, &ec);
+        e = store_write_audit(s, &row, &ec);
     if (e)
         log_limited(&a->audit_log, a->clock, LOG_WARN, "admin",
                     "event=audit_lost action=job.trigger job=%" PRId64 " who=%s error=%s", job->id,

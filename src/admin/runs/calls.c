@@ -162,7 +162,7 @@ static void note_kill(struct admin *a, const struct actor *actor, const struct r
     if (!e)
         e = admin_take_session(a, &s, &ignored);
     if (!e)
-        e = store_note_runs(s, &audit, &ec);
+        e = store_write_audit(s, &audit, &ec);
     store_give_session(a->opts.store, s);
     audit_fini(&diff);
     if (e) /* the run is stopped all the same, and cannot be started again */

@@ -93,7 +93,7 @@ static enum err note(struct admin *a, const struct actor *actor, const struct ru
     if (!e)
         e = store_take_session(a->opts.store, SESSION_NORMAL, &s, &ec);
     if (!e)
-        e = store_note_runs(s, &row, &ec);
+        e = store_write_audit(s, &row, &ec);
     store_give_session(a->opts.store, s);
     audit_fini(&diff);
     return refuse_error(r, e, &ec);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "store/people/audit.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/job/times.h"
@@ -14,49 +14,46 @@
 
 /* ---- nodes --------------------------------------------------------------------------------------------------- */
 
+static bool find_asked(const struct store_session *s, const struct db_rows *row, void *item)
+{
+    struct cluster_view *view = item;
+
+    (void)s;
+    view->known = db_text(row, 5) != NULL;
+    if (!db_text(row, 6))
+        view->release_shard = -1;
+    return true;
+}
+
 enum err store_load_cluster(struct store_session *s, const char *incarnation, struct cluster_view *out,
                             struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e =
-        store_ask(s, &rows, ec,
-                  "SELECT " STORE_NOW_MS
-                  ", c.shards, r.shards, r.last_s, r.tries, n.drain, n.release_shard FROM (SELECT 1 AS one) o LEFT "
-                  "JOIN shardwheel_cluster c ON c.id = 1 LEFT JOIN shardwheel_reshard r ON r.id = 1 LEFT JOIN "
-                  "shardwheel_node n ON n.incarnation = ?",
-                  incarnation);
+    static const struct row_type views = ROWS_AND(
+        struct cluster_view, find_asked,
+        FIELDS(struct cluster_view, now_ms, shards, wish.shards, wish.last_s, wish.tries, drain, release_shard));
 
-    if (!e && !db_rows_next(rows))
-        e = err_set(ec, ERR_STATE, "the server gives no row for the cluster");
-    if (!e)
-        *out = (struct cluster_view){
-            .now_ms = db_int(rows, 0),
-            .shards = (int)db_int(rows, 1),
-            .wish = {.shards = (int)db_int(rows, 2), .last_s = db_int(rows, 3), .tries = (int)db_int(rows, 4)},
-            .known = db_text(rows, 5) != NULL,
-            .drain = db_int(rows, 5) != 0,
-            .release_shard = db_text(rows, 6) ? (int)db_int(rows, 6) : -1};
-    db_rows_destroy(rows);
+    store_sql(s,
+              "SELECT " STORE_NOW_MS
+              ", c.shards, r.shards, r.last_s, r.tries, n.drain, n.release_shard FROM (SELECT 1 AS one) o LEFT JOIN "
+              "shardwheel_cluster c ON c.id = 1 LEFT JOIN shardwheel_reshard r ON r.id = 1 LEFT JOIN shardwheel_node n "
+              "ON n.incarnation = ?",
+              incarnation);
+    enum err e = store_read_row(s, &views, out, NULL, ec);
     return e ? err_wrap(ec, e, "read the cluster") : ERR_OK;
 }
 
 enum err store_write_beat(struct store_session *s, const struct node_beat *beat, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
     /* Only what was taken: a newer one stays. */
-    store_sql(s,
-              "INSERT INTO shardwheel_node (incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, "
-              "drain, release_shard) VALUES (?,?,?,?,?," STORE_NOW_MS
-              ",?,?? ON DUPLICATE KEY UPDATE beat_ms = " STORE_NOW_MS
-              ", clock_ms = ?, owned = ?, release_shard = IF(release_shard = ?, -1, release_shard)",
-              sql_fitted(beat->incarnation, 32, TEXT_AS_IS), sql_fitted(beat->node, 128, TEXT_AS_IS),
-              sql_fitted(beat->url, 255, TEXT_AS_IS), sql_fitted(beat->version, 32, TEXT_AS_IS), beat->started_ms,
-              beat->clock_ms, beat->owned, sql_word(beat->drain ? ",1,-1)" : ",0,-1)"), beat->clock_ms, beat->owned,
-              beat->released);
-    e = store_write_sql(s, NULL, ec);
+    enum err e = store_write(
+        s, NULL, ec,
+        "INSERT INTO shardwheel_node (incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, drain, "
+        "release_shard) VALUES (?,?,?,?,?," STORE_NOW_MS ",?,?,?,-1) ON DUPLICATE KEY UPDATE beat_ms = " STORE_NOW_MS
+        ", clock_ms = ?, owned = ?, release_shard = IF(release_shard = ?, -1, release_shard)",
+        sql_fitted(beat->incarnation, 32, TEXT_AS_IS), sql_fitted(beat->node, 128, TEXT_AS_IS),
+        sql_fitted(beat->url, 255, TEXT_AS_IS), sql_fitted(beat->version, 32, TEXT_AS_IS), beat->started_ms,
+        beat->clock_ms, beat->owned, beat->drain, beat->clock_ms, beat->owned, beat->released);
+
     return e ? err_wrap(ec, e, "write this node's row") : ERR_OK;
 }
 
@@ -78,36 +75,19 @@ enum err store_delete_node(struct store_session *s, const char *incarnation, str
 enum err store_load_nodes(struct store_session *s, struct node_row **out, size_t *count, int64_t *now_ms,
                           struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct node_row *list;
+    static const struct row_type nodes =
+        ROWS(struct node_row, FIELDS(struct node_row, incarnation, node, url, version, started_ms, beat_ms, clock_ms,
+                                     owned, drain, release_shard));
     int64_t now = 0;
-    size_t n = 0;
     enum err e = store_load_wall_ms(s, &now, ec);
 
-    if (!e)
-        e = store_query(s, &rows, ec,
-                        "SELECT incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, drain, "
-                        "release_shard FROM shardwheel_node ORDER BY node, started_ms, incarnation");
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
+    if (!e) {
+        store_start_sql(s, "SELECT incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, drain, "
+                           "release_shard FROM shardwheel_node ORDER BY node, started_ms, incarnation");
+        e = store_read_array(s, &nodes, out, count, ec);
+    }
     if (e)
         return err_wrap(ec, e, "read the nodes");
-    while (db_rows_next(rows)) {
-        struct node_row *row = &list[n++];
-
-        snprintf(row->incarnation, sizeof row->incarnation, "%s", db_text_or_empty(rows, 0));
-        snprintf(row->node, sizeof row->node, "%s", db_text_or_empty(rows, 1));
-        snprintf(row->url, sizeof row->url, "%s", db_text_or_empty(rows, 2));
-        snprintf(row->version, sizeof row->version, "%s", db_text_or_empty(rows, 3));
-        row->started_ms = db_int(rows, 4);
-        row->beat_ms = db_int(rows, 5);
-        row->clock_ms = db_int(rows, 6);
-        row->owned = (int)db_int(rows, 7);
-        row->drain = db_int(rows, 8) != 0;
-        row->release_shard = (int)db_int(rows, 9);
-    }
-    db_rows_destroy(rows);
-    *out = list;
-    *count = n;
     *now_ms = now;
     return ERR_OK;
 }
@@ -139,24 +119,16 @@ enum err store_set_drain(struct store_session *s, const char *incarnation, bool 
     return e;
 }
 
-static enum err is_there(struct store_session *s, const char *incarnation, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_query(s, &rows, ec, "SELECT 1 FROM shardwheel_node WHERE incarnation = ?", incarnation);
-
-    if (!e && !db_rows_next(rows))
-        e = err_set(ec, ERR_NOTFOUND, "that node is gone");
-    db_rows_destroy(rows);
-    return e;
-}
-
 enum err store_ask_release(struct store_session *s, const char *incarnation, int shard, const struct audit_row *audit,
                            struct errctx *ec)
 {
+    int64_t there = 0;
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = is_there(s, incarnation, ec);
+        e = store_number(s, 0, &there, ec, "SELECT 1 FROM shardwheel_node WHERE incarnation = ?", incarnation);
+    if (!e && !there)
+        e = err_set(ec, ERR_NOTFOUND, "that node is gone");
     if (!e) {
         store_sql(s, "UPDATE shardwheel_node SET release_shard = ? WHERE release_shard IN (-1, ?) AND incarnation = ?",
                   shard, shard, incarnation);
@@ -184,30 +156,14 @@ void cluster_status_fini(struct cluster_status *status)
 
 static enum err load_shard_views(struct store_session *s, struct cluster_status *to, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e =
-        store_query(s, &rows, ec,
-                    "SELECT s.shard, s.epoch, s.owner, s.update_time, c.cursor_s FROM shardwheel_shard s LEFT JOIN "
-                    "shardwheel_cursor c ON c.shard = s.shard WHERE s.shard >= 0 AND s.shard < ? ORDER BY s.shard",
-                    to->shards);
+    static const struct row_type views = ROWS(struct shard_view, FIELDS(struct shard_view, shard, epoch, owner),
+                                              TIME(struct shard_view, taken_s, 0), FIELDS(struct shard_view, cursor_s));
 
-    if (e)
-        return e;
-    to->rows = calloc(db_rows_count(rows) + 1, sizeof *to->rows);
-    if (!to->rows)
-        e = err_set(ec, ERR_NOMEM, "out of memory");
-    while (!e && db_rows_next(rows)) {
-        struct shard_view *row = &to->rows[to->count++];
-
-        row->shard = (int)db_int(rows, 0);
-        row->epoch = db_int(rows, 1);
-        snprintf(row->owner, sizeof row->owner, "%s", db_text_or_empty(rows, 2));
-        if (!datetime_parse(s->st->zone, db_text(rows, 3), &row->taken_s))
-            row->taken_s = 0;
-        row->cursor_s = db_int(rows, 4);
-    }
-    db_rows_destroy(rows);
-    return e;
+    store_sql(s,
+              "SELECT s.shard, s.epoch, s.owner, s.update_time, c.cursor_s FROM shardwheel_shard s LEFT JOIN "
+              "shardwheel_cursor c ON c.shard = s.shard WHERE s.shard >= 0 AND s.shard < ? ORDER BY s.shard",
+              to->shards);
+    return store_read_array(s, &views, &to->rows, &to->count, ec);
 }
 
 static struct shard_view *find_view(struct cluster_status *status, int64_t shard)

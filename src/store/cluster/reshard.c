@@ -10,47 +10,30 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "store/people/audit.h"
 #include "shardwheel/store/cluster.h"
 
 /* ---- asking -------------------------------------------------------------------------------------------------- */
 
-/* The row of the query just built, which is locked; ERR_NOTFOUND without one. */
-static enum err lock_row(struct store_session *s, struct db_rows **out, const char *table, struct errctx *ec)
-{
-    enum err e = store_query_sql(s, out, ec);
-
-    if (!e && !db_rows_next(*out))
-        e = err_set(ec, ERR_NOTFOUND, "%s has no row", table);
-    return e;
-}
-
 static enum err lock_number(struct store_session *s, int *shards, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e;
+    int64_t number = 0;
+    enum err e = store_number(s, 0, &number, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
 
-    store_start_sql(s, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
-    e = lock_row(s, &rows, "shardwheel_cluster", ec);
-    if (!e)
-        *shards = (int)db_int(rows, 0);
-    db_rows_destroy(rows);
+    if (!e && !number)
+        e = err_set(ec, ERR_NOTFOUND, "shardwheel_cluster has no row");
+    *shards = (int)number;
     return e;
 }
 
 static enum err lock_wish(struct store_session *s, struct reshard_wish *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e;
+    static const struct row_type wishes = ROWS(struct reshard_wish, FIELDS(struct reshard_wish, shards, last_s, tries));
 
     store_start_sql(s, "SELECT shards, last_s, tries FROM shardwheel_reshard WHERE id = 1 FOR UPDATE");
-    e = lock_row(s, &rows, "shardwheel_reshard", ec);
-    if (!e)
-        *out = (struct reshard_wish){
-            .shards = (int)db_int(rows, 0), .last_s = db_int(rows, 1), .tries = (int)db_int(rows, 2)};
-    db_rows_destroy(rows);
-    return e;
+    enum err e = store_read_row(s, &wishes, out, NULL, ec);
+    return e ? err_wrap(ec, e, "shardwheel_reshard") : ERR_OK;
 }
 
 static enum err write_wish(struct store_session *s, const struct reshard_wish *wish, struct errctx *ec)
@@ -62,19 +45,11 @@ static enum err write_wish(struct store_session *s, const struct reshard_wish *w
 /* A second that no ring has passed: ahead of the server's clock and of every cursor. */
 static enum err choose_second(struct store_session *s, int shards, int64_t *last_s, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-
-    store_sql(s, "SELECT " STORE_NOW_MS ", MAX(cursor_s) FROM shardwheel_cursor WHERE shard >= 0 AND shard < ?",
-              shards);
-    enum err e = lock_row(s, &rows, "shardwheel_cursor", ec);
-
-    if (!e) {
-        int64_t now_s = db_int(rows, 0) / 1000, highest_s = db_int(rows, 1);
-
-        *last_s = (now_s > highest_s ? now_s : highest_s) + RESHARD_AHEAD_S;
-    }
-    db_rows_destroy(rows);
-    return e;
+    return store_number(s, 0, last_s, ec,
+                        "SELECT GREATEST(" STORE_NOW_MS
+                        " DIV 1000, COALESCE(MAX(cursor_s), 0)) + ? FROM shardwheel_cursor WHERE shard >= 0 AND shard "
+                        "< ?",
+                        RESHARD_AHEAD_S, shards);
 }
 
 static enum err ask(struct store_session *s, int n, struct reshard_wish *out, struct errctx *ec)
@@ -140,18 +115,16 @@ enum err store_cancel_reshard(struct store_session *s, int n, const struct audit
 /* A look without locks, which would stop claims and rings: is the transaction worth it? */
 static enum err is_time(struct store_session *s, const struct reshard_wish *wish, bool *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
+    int64_t is_time = 0;
+    enum err e = store_number(s, -1, &is_time, ec,
+                              "SELECT " STORE_NOW_MS
+                              " > ? OR c.shards = (SELECT COUNT(*) FROM shardwheel_cursor k WHERE k.shard >= 0 AND "
+                              "k.shard < c.shards AND k.cursor_s = ?) FROM shardwheel_cluster c WHERE c.id = 1",
+                              wish->last_s * 1000 + RESHARD_PATIENCE_MS, wish->last_s);
 
-    store_sql(s,
-              "SELECT " STORE_NOW_MS
-              ", c.shards, (SELECT COUNT(*) FROM shardwheel_cursor k WHERE k.shard >= 0 AND k.shard "
-              "< c.shards AND k.cursor_s = ?) FROM shardwheel_cluster c WHERE c.id = 1",
-              wish->last_s);
-    enum err e = lock_row(s, &rows, "shardwheel_cluster", ec);
-
-    if (!e)
-        *out = db_int(rows, 1) == db_int(rows, 2) || db_int(rows, 0) > wish->last_s * 1000 + RESHARD_PATIENCE_MS;
-    db_rows_destroy(rows);
+    if (!e && is_time < 0)
+        e = err_set(ec, ERR_NOTFOUND, "shardwheel_cluster has no row");
+    *out = is_time > 0;
     return e;
 }
 
@@ -285,19 +258,15 @@ enum err store_step_reshard(struct store_session *s, const struct reshard_wish *
 {
     struct reshard_step result = {.outcome = RESHARD_WAITING, .last_s = wish->last_s};
     bool worth = false;
-    enum err e = store_ready_session(s, ec);
+    enum err e = wish->shards < 1 || wish->shards > STORE_SHARDS_MAX
+                     ? err_set(ec, ERR_INPUT, "%d shards are not 1 to %d", wish->shards, STORE_SHARDS_MAX)
+                     : is_time(s, wish, &worth, ec);
 
-    if (!e && (wish->shards < 1 || wish->shards > STORE_SHARDS_MAX))
-        e = err_set(ec, ERR_INPUT, "%d shards are not 1 to %d", wish->shards, STORE_SHARDS_MAX);
-    if (!e)
-        e = is_time(s, wish, &worth, ec);
     if (!e && worth) {
         e = store_begin_txn(s, ec);
         if (!e)
             e = step(s, wish, &result, ec);
-        if (!e)
-            e = store_commit_txn(s, ec);
-        store_end_txn(s);
+        e = store_finish_txn(s, e, ec);
     }
     if (e)
         return err_wrap(ec, e, "change the number of shards to %d", wish->shards);

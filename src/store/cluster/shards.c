@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "shardwheel/store/cluster.h"
 
 /* ---- the rows of a cluster --------------------------------------------------------------------------------- */
@@ -31,45 +31,30 @@ static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, i
 }
 
 /* Rows that are there are not touched: their owners are at work on them. */
-static enum err insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
+static enum err insert_missing(struct store_session *s, const char *table, const char *columns, struct sql_value first,
+                               struct sql_value second, int n, struct errctx *ec)
 {
     int64_t have;
     enum err e =
-        store_number(s, 0, &have, ec, "SELECT COUNT(*) FROM shardwheel_shard WHERE shard >= 0 AND shard < ?", n);
+        store_number(s, 0, &have, ec, "SELECT COUNT(*) FROM ? WHERE shard >= 0 AND shard < ?", sql_word(table), n);
 
     if (e || have == n)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_shard (shard, epoch, owner, update_time) VALUES ");
+    struct sqlbuf *q = store_sql(s, "INSERT INTO ? (shard, ?) VALUES ", sql_word(table), sql_word(columns));
     for (int i = 0; i < n; i++) {
         sql_puts(q, i ? ",(" : "(");
-        sql_put(q, "?,0,'',?)", i, sql_time(s->st->zone, now_s));
+        sql_put(q, "?,?,?)", i, first, second);
     }
-    sql_puts(q, " ON DUPLICATE KEY UPDATE shardwheel_shard.shard = shardwheel_shard.shard");
-    return store_exec_sql(s, NULL, ec);
-}
-
-static enum err insert_cursors(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
-{
-    int64_t have;
-    enum err e =
-        store_number(s, 0, &have, ec, "SELECT COUNT(*) FROM shardwheel_cursor WHERE shard >= 0 AND shard < ?", n);
-
-    if (e || have == n)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_cursor (shard, epoch, cursor_s) VALUES ");
-    for (int i = 0; i < n; i++) {
-        sql_puts(q, i ? ",(" : "(");
-        sql_put(q, "?,0,?)", i, now_s);
-    }
-    sql_puts(q, " ON DUPLICATE KEY UPDATE shardwheel_cursor.shard = shardwheel_cursor.shard");
+    sql_put(q, " ON DUPLICATE KEY UPDATE ?.shard = ?.shard", sql_word(table), sql_word(table));
     return store_exec_sql(s, NULL, ec);
 }
 
 enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
 {
-    enum err e = insert_shards(s, n, now_s, ec);
+    enum err e = insert_missing(s, "shardwheel_shard", "epoch, owner, update_time", sql_word("0,''"),
+                                sql_time(s->st->zone, now_s), n, ec);
 
-    return e ? e : insert_cursors(s, n, now_s, ec);
+    return e ? e : insert_missing(s, "shardwheel_cursor", "epoch, cursor_s", sql_of_int(0), sql_of_int(now_s), n, ec);
 }
 
 enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec)
@@ -162,18 +147,10 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
 
 /* ---- cursors ----------------------------------------------------------------------------------------------- */
 
-static void put_shard_list(struct sqlbuf *q, const struct cursor_move *moves, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, moves[i].shard);
-    }
-}
-
-/* Behind a list of shards. */
+/* The list of shards bounds the rows that are locked; the pairs are the fence. */
 static void put_epochs(struct sqlbuf *q, const struct cursor_move *moves, size_t count)
 {
-    sql_puts(q, ") AND (");
+    sql_put(q, " WHERE shard IN (?) AND (", sql_each(moves, count, shard));
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? " OR (shard = " : "(shard = ");
         sql_put(q, "? AND epoch = ?)", moves[i].shard, moves[i].epoch);
@@ -186,11 +163,8 @@ static void put_epochs(struct sqlbuf *q, const struct cursor_move *moves, size_t
 static enum err fence_moves(struct store_session *s, const struct cursor_move *moves, size_t count,
                             struct db_effect *effect, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_shard FORCE INDEX (PRIMARY) SET claims = claims + 1 "
-                                          "WHERE shard IN (");
-
-    put_shard_list(q, moves, count);
-    put_epochs(q, moves, count);
+    put_epochs(store_start_sql(s, "UPDATE shardwheel_shard FORCE INDEX (PRIMARY) SET claims = claims + 1"), moves,
+               count);
     return store_write_sql(s, effect, ec);
 }
 
@@ -198,17 +172,11 @@ static enum err update_cursors(struct store_session *s, const struct cursor_move
                                int64_t *matched, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    enum err e = store_ready_session(s, ec);
 
-    if (e)
-        return e;
-    /* The list bounds the rows that are locked; the pairs are the fence. */
-    struct sqlbuf *q = store_sql(
-        s, "UPDATE shardwheel_cursor FORCE INDEX (PRIMARY) SET cursor_s = GREATEST(cursor_s, ?) WHERE shard IN (",
-        second_s);
-    put_shard_list(q, moves, count);
-    put_epochs(q, moves, count);
-    e = store_write_sql(s, &effect, ec);
+    put_epochs(
+        store_sql(s, "UPDATE shardwheel_cursor FORCE INDEX (PRIMARY) SET cursor_s = GREATEST(cursor_s, ?)", second_s),
+        moves, count);
+    enum err e = store_write_sql(s, &effect, ec);
     if (!e && db_is_galera(s->db) && effect.changed < effect.matched)
         e = fence_moves(s, moves, count, &effect, ec);
     *matched = effect.matched;
@@ -219,20 +187,15 @@ static enum err read_moves_back(struct store_session *s, struct cursor_move *mov
                                 struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT shard, epoch, cursor_s FROM shardwheel_cursor WHERE shard IN (");
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT shard, epoch, cursor_s FROM shardwheel_cursor WHERE shard IN (?)",
+                             sql_each(moves, count, shard));
 
-    put_shard_list(q, moves, count);
-    sql_puts(q, ")");
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    while (db_rows_next(rows))
+    while (!e && db_rows_next(rows))
         for (size_t i = 0; i < count; i++)
             if (moves[i].shard == db_int(rows, 0))
                 moves[i].moved = moves[i].epoch == db_int(rows, 1) && db_int(rows, 2) >= second_s;
     db_rows_destroy(rows);
-    return ERR_OK;
+    return e;
 }
 
 /* What matches no row commits nothing, which flow control of a Galera cluster does not hold up: there a row is
@@ -309,35 +272,36 @@ void passed_shards_fini(struct passed_shards *passed)
     *passed = (struct passed_shards){0};
 }
 
+static enum err make_passed(struct passed_shards *passed, int shards, struct errctx *ec)
+{
+    if (shards < 1 || shards > STORE_SHARDS_MAX)
+        return err_set(ec, ERR_STATE, "shardwheel_cluster says %d shards", shards);
+    passed->until_s = malloc((size_t)shards * sizeof *passed->until_s);
+    if (!passed->until_s)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    passed->shards = shards;
+    for (int k = 0; k < shards; k++)
+        passed->until_s[k] = PASSED_NOT_KNOWN;
+    return ERR_OK;
+}
+
 enum err store_load_passed(struct store_session *s, struct passed_shards *out, struct errctx *ec)
 {
     struct passed_shards passed = {0};
     struct db_rows *rows = NULL;
     enum err e =
-        store_ask(s, &rows, ec,
-                  "SELECT k.shards, c.shard, c.cursor_s FROM shardwheel_cluster k LEFT JOIN shardwheel_cursor c ON "
-                  "c.shard >= 0 AND c.shard < k.shards AND NOT EXISTS (SELECT 1 FROM shardwheel_takeover t WHERE "
-                  "t.shard = c.shard) WHERE k.id = 1 AND k.shards BETWEEN 1 AND ?",
-                  STORE_SHARDS_MAX);
+        store_query(s, &rows, ec,
+                    "SELECT k.shards, c.shard, c.cursor_s FROM shardwheel_cluster k LEFT JOIN shardwheel_cursor c ON "
+                    "c.shard >= 0 AND c.shard < k.shards AND NOT EXISTS (SELECT 1 FROM shardwheel_takeover t WHERE "
+                    "t.shard = c.shard) WHERE k.id = 1 AND k.shards BETWEEN 1 AND ?",
+                    STORE_SHARDS_MAX);
 
     while (!e && db_rows_next(rows)) {
-        if (passed.shards == 0) {
-            passed.shards = (int)db_int(rows, 0);
-            if (passed.shards < 1 || passed.shards > STORE_SHARDS_MAX) {
-                e = err_set(ec, ERR_STATE, "shardwheel_cluster says %d shards", passed.shards);
-                break;
-            }
-            passed.until_s = malloc((size_t)passed.shards * sizeof *passed.until_s);
-            if (!passed.until_s) {
-                e = err_set(ec, ERR_NOMEM, "out of memory");
-                break;
-            }
-            for (int k = 0; k < passed.shards; k++)
-                passed.until_s[k] = PASSED_NOT_KNOWN;
-        }
         int64_t shard = db_text(rows, 1) ? db_int(rows, 1) : -1;
 
-        if (shard >= 0 && shard < passed.shards)
+        if (passed.shards == 0)
+            e = make_passed(&passed, (int)db_int(rows, 0), ec);
+        if (!e && shard >= 0 && shard < passed.shards)
             passed.until_s[shard] = db_int(rows, 2);
     }
     db_rows_destroy(rows);
@@ -353,26 +317,11 @@ enum err store_load_passed(struct store_session *s, struct passed_shards *out, s
 
 enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct shard_row *list = NULL;
-    size_t n = 0;
-    enum err e =
-        store_ask(s, &rows, ec,
-                  "SELECT s.shard, s.epoch, c.cursor_s, s.owner FROM shardwheel_shard s JOIN shardwheel_cursor c ON "
-                  "c.shard = s.shard ORDER BY s.shard");
+    static const struct row_type shards =
+        ROWS(struct shard_row, FIELDS(struct shard_row, shard, epoch, cursor_s, owner));
 
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
-    if (e)
-        return err_wrap(ec, e, "read the shards");
-    while (db_rows_next(rows)) {
-        struct shard_row *row = &list[n++];
-        row->shard = (int)db_int(rows, 0);
-        row->epoch = db_int(rows, 1);
-        row->cursor_s = db_int(rows, 2);
-        snprintf(row->owner, sizeof row->owner, "%s", db_text_or_empty(rows, 3));
-    }
-    db_rows_destroy(rows);
-    *out = list;
-    *count = n;
-    return ERR_OK;
+    store_start_sql(s, "SELECT s.shard, s.epoch, c.cursor_s, s.owner FROM shardwheel_shard s JOIN shardwheel_cursor c "
+                       "ON c.shard = s.shard ORDER BY s.shard");
+    enum err e = store_read_array(s, &shards, out, count, ec);
+    return e ? err_wrap(ec, e, "read the shards") : ERR_OK;
 }

@@ -8,38 +8,34 @@ static enum err query_flag(struct store_session *s, const char *function, const 
                            struct errctx *ec)
 {
     char name[STORE_LOCK_NAME_MAX];
-    struct db_rows *rows = NULL;
+    int64_t flag = 0;
     enum err e = store_ready_session(s, ec);
 
     if (!e)
         e = store_name_lock(s, "shardwheel_", name, ec);
-    if (e)
-        return e;
-    e = store_query(s, &rows, ec, "SELECT ?(? ?", sql_word(function), name, sql_word(tail));
-    if (e)
-        return e;
-    *out = db_rows_next(rows) && db_int(rows, 0) == 1;
-    db_rows_destroy(rows);
-    return ERR_OK;
+    if (!e)
+        e = store_number(s, 0, &flag, ec, "SELECT ?(? ?", sql_word(function), name, sql_word(tail));
+    if (!e)
+        *out = flag == 1;
+    return e;
 }
 
 enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
 {
     bool got = false;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ready_session(s, ec); /* it may have had the lock, and lost it with its connection */
 
-    if (e)
-        return e;
     /* The session is used every second. When its other end is gone without a word, the server must not keep the lock
      * for hours. */
-    e = store_exec(s, NULL, ec, "SET SESSION wait_timeout = 10");
+    if (!e)
+        e = store_exec(s, NULL, ec, "SET SESSION wait_timeout = 10");
     if (!e)
         e = query_flag(s, "GET_LOCK", ", 0)", &got, ec);
     if (!e && !got)
         e = err_set(ec, ERR_BUSY, "another standalone node works with this database");
     if (e)
         return err_wrap(ec, e, "take the lock of the standalone node");
-    s->has_named_lock = true;
+    s->is_bound = true;
     return ERR_OK;
 }
 

@@ -2,7 +2,7 @@
 /* shardwheel_takeover: what takeovers found undelivered, until it was settled. */
 #include <stdlib.h>
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "shardwheel/store/cluster.h"
 
 enum err store_note_takeovers(struct store_session *s, int first, int count, int64_t epoch, int64_t cursor_s,
@@ -22,55 +22,41 @@ enum err store_note_takeovers(struct store_session *s, int first, int count, int
 enum err store_load_takeovers(struct store_session *s, int shard, struct takeover_note **out, size_t *count,
                               struct errctx *ec)
 {
-    struct takeover_note *list = NULL;
-    struct db_rows *rows = NULL;
-    size_t n = 0;
+    static const struct row_type notes =
+        ROWS(struct takeover_note, FIELDS(struct takeover_note, epoch, cursor_s, age_ms));
     enum err e = store_begin_txn(s, ec); /* as in store_load_planned */
 
-    if (!e)
-        e = store_query(s, &rows, ec,
-                        "SELECT epoch, cursor_s, " STORE_NOW_MS
-                        " - taken_ms FROM shardwheel_takeover WHERE shard = ? ORDER BY epoch",
-                        shard);
+    if (!e) {
+        store_sql(s,
+                  "SELECT epoch, cursor_s, GREATEST(" STORE_NOW_MS
+                  " - taken_ms, 0) FROM shardwheel_takeover WHERE shard = ? ORDER BY epoch",
+                  shard);
+        e = store_read_array(s, &notes, out, count, ec);
+    }
     store_end_txn(s);
-    if (!e && db_rows_count(rows) > 0) {
-        list = calloc(db_rows_count(rows), sizeof *list);
-        if (!list)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
+    if (!e && *count == 0) {
+        free(*out);
+        *out = NULL;
     }
-    while (list && db_rows_next(rows)) {
-        int64_t age_ms = db_int(rows, 2);
-
-        list[n++] = (struct takeover_note){
-            .epoch = db_int(rows, 0), .cursor_s = db_int(rows, 1), .age_ms = age_ms > 0 ? age_ms : 0};
-    }
-    db_rows_destroy(rows);
-    if (e)
-        return err_wrap(ec, e, "load the notes of takeovers of shard %d", shard);
-    *out = list;
-    *count = n;
-    return ERR_OK;
+    return e ? err_wrap(ec, e, "load the notes of takeovers of shard %d", shard) : ERR_OK;
 }
 
 enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count, int64_t below_s,
                           struct errctx *ec)
 {
-    struct sqlbuf *q;
-    enum err e = count > 0 ? store_ready_session(s, ec) : ERR_OK;
-
-    if (e || count == 0)
-        return e;
+    if (count == 0)
+        return ERR_OK;
     /* No lock on the cursors: a takeover that comes in between makes this note one too many, which does no harm. */
-    q = store_sql(s,
-                  "INSERT INTO shardwheel_takeover (shard, epoch, cursor_s, taken_ms) SELECT shard, epoch, "
-                  "cursor_s, " STORE_NOW_MS " FROM shardwheel_cursor WHERE cursor_s < ?",
-                  below_s);
+    struct sqlbuf *q = store_sql(s,
+                                 "INSERT INTO shardwheel_takeover (shard, epoch, cursor_s, taken_ms) SELECT shard, "
+                                 "epoch, cursor_s, " STORE_NOW_MS " FROM shardwheel_cursor WHERE cursor_s < ?",
+                                 below_s);
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? " OR (shard = " : " AND ((shard = ");
         sql_put(q, "? AND epoch = ?)", moves[i].shard, moves[i].epoch);
     }
     sql_puts(q, ") ON DUPLICATE KEY UPDATE taken_ms = " STORE_NOW_MS);
-    e = store_write_sql(s, NULL, ec);
+    enum err e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "note that cursors jump") : ERR_OK;
 }
 

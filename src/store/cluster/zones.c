@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 #define YEAR_S (INT64_C(366) * 86400)
 #define YEARS_BACK 1
@@ -29,35 +29,32 @@ static const struct {
 
 /* ---- the row ----------------------------------------------------------------------------------------------------- */
 
+/* ERR_NOTFOUND: there is no row. */
+static enum err read_names(struct store_session *s, const char *how, struct cluster_zones *out, struct errctx *ec)
+{
+    static const struct row_type zones = ROWS(struct cluster_zones, FIELDS(struct cluster_zones, database, cron));
+
+    store_sql(s, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1?", sql_word(how));
+    return store_read_row(s, &zones, out, NULL, ec);
+}
+
 static enum err lock_names(struct store_session *s, struct cluster_zones *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e =
-        store_query(s, &rows, ec, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
+    enum err e = read_names(s, " FOR UPDATE", out, ec);
 
-    if (!e && !db_rows_next(rows))
-        e = err_set(ec, ERR_STATE, "no node has used this database yet: the first one puts its zones on record");
-    if (!e) {
-        snprintf(out->database, sizeof out->database, "%s", db_text_or_empty(rows, 0));
-        snprintf(out->cron, sizeof out->cron, "%s", db_text_or_empty(rows, 1));
-    }
-    db_rows_destroy(rows);
-    return e;
+    if (e != ERR_NOTFOUND)
+        return e;
+    return err_set(ec, ERR_STATE, "no node has used this database yet: the first one puts its zones on record");
 }
 
 enum err store_read_zones(struct store_session *s, struct cluster_zones *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_ask(s, &rows, ec, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1");
+    enum err e = read_names(s, "", out, ec);
 
-    if (e)
+    if (e == ERR_NOTFOUND)
+        *out = (struct cluster_zones){0};
+    else if (e)
         return err_wrap(ec, e, "read the zones");
-    *out = (struct cluster_zones){0};
-    if (db_rows_next(rows)) {
-        snprintf(out->database, sizeof out->database, "%s", db_text_or_empty(rows, 0));
-        snprintf(out->cron, sizeof out->cron, "%s", db_text_or_empty(rows, 1));
-    }
-    db_rows_destroy(rows);
     return ERR_OK;
 }
 

@@ -11,12 +11,14 @@
 struct grouped {
     int (*compare)(const void *a, const void *b); /* of two rows; 0: equal values */
     bool (*is_apart)(const void *row);            /* it is written by `equal`, however few they are; NULL: none is */
-    /* Writes rows of equal values, STORE_LIST_MAX at most. */
-    enum err (*equal)(struct store_session *s, const void *const *rows, size_t count, void *arg, struct errctx *ec);
+    /* Writes rows of equal values, STORE_LIST_MAX at most. Where something does not fit its column each goes by itself,
+     * changed no more than it needs. */
+    enum err (*equal)(struct store_session *s, const void *const *rows, size_t count, struct fitting how, void *arg,
+                      struct errctx *ec);
     /* Writes rows of any values, by CASE. NULL: what is left is not written. */
     enum err (*different)(struct store_session *s, const void *const *rows, size_t count, void *arg, struct errctx *ec);
-    /* How many of them, one at least, go into such a statement. NULL: STORE_CASE_MAX. */
-    size_t (*fit)(const struct store_session *s, const void *const *rows, size_t count);
+    /* Bytes of a row's texts in such a statement; NULL: they do not count. */
+    size_t (*measure)(const void *row);
 };
 
 /* `rows` are sorted so that equal values stand together; their order is lost. Stops at the first error. */

@@ -3,7 +3,7 @@
 #include "store/conn/mysql.h"
 
 #include "store/conn/datetime.h"
-#include "shardwheel/job/times.h"
+#include "store/conn/mysql_rules.h"
 
 #include <errno.h>
 #include <errmsg.h>
@@ -24,91 +24,12 @@ struct db {
     char server[STORE_SERVER_MAX];
 };
 
-#define SHORT_TIMEOUT_S 3
-#define GUARD_LOCK_WAIT_S 120 /* behind Java admins, of which each may wait 50 s itself */
-
 struct db_rows {
     MYSQL_RES *res;
     MYSQL_ROW row;
 };
 
 /* ---- errors ------------------------------------------------------------------------------------------------ */
-
-/* Numbers are used where MariaDB's header and MySQL's differ or lack the name. */
-static bool is_connection_errno(unsigned code)
-{
-    switch (code) {
-    case CR_SERVER_GONE_ERROR:
-    case CR_SERVER_LOST:
-    case CR_SERVER_LOST_EXTENDED:
-    case CR_SOCKET_CREATE_ERROR:
-    case CR_CONNECTION_ERROR:
-    case CR_CONN_HOST_ERROR:
-    case CR_IPSOCK_ERROR:
-    case CR_UNKNOWN_HOST:
-    case CR_SERVER_HANDSHAKE_ERR:
-    case CR_COMMANDS_OUT_OF_SYNC:
-    case CR_MALFORMED_PACKET:
-    case 1040: /* too many connections */
-    case 1047: /* a cluster node that is not ready */
-    case 1053: /* shutdown in progress */
-    case 1077:
-    case 1079:
-    case 1080: /* the server forces the thread to close */
-    case 1152: /* aborted connection */
-    case 1158:
-    case 1159:
-    case 1160:
-    case 1161: /* network trouble as the server sees it */
-    case 1180: /* an error during a commit: what became of it is not known */
-    case 1184: /* new aborted connection */
-    case 1203: /* user has too many connections */
-    case 1290: /* read-only server: a former primary; a new connection may reach the present one */
-    case 1317: /* interrupted by KILL: what the connection holds is in doubt, so it goes */
-    case 1792:
-    case 1836: /* read-only */
-    case 1927: /* connection was killed (MariaDB) */
-    case 3169: /* session was killed (MySQL) */
-    case 4031: /* closed by the server for being idle (MySQL) */ return true;
-    default: return false;
-    }
-}
-
-static enum err err_of_errno(unsigned code)
-{
-    if (is_connection_errno(code))
-        return ERR_LOST;
-    switch (code) {
-    case 1020: /* row changed since it was read (MariaDB with snapshot isolation) */
-    case 1205: /* lock wait timeout */
-    case 1213: /* deadlock */
-    case 3572: /* NOWAIT */ return ERR_CONFLICT;
-    case 1044:
-    case 1045:
-    case 1130: /* host not allowed */
-    case 1142:
-    case 1143:
-    case 1227:
-    case 1251: /* client does not support the login method */
-    case 1698:
-    case 1820:
-    case 1862: /* password expired */
-    case 3118: /* account locked */
-    case CR_SSL_CONNECTION_ERROR:
-    case CR_AUTH_PLUGIN_CANNOT_LOAD: return ERR_DENIED;
-    case 1049: return ERR_NOTFOUND;
-    case 1969: /* max_statement_time (MariaDB) */
-    case 3024: /* max_execution_time (MySQL) */ return ERR_TIMEOUT;
-    case 1021: /* disk full */
-    case 1114: /* table full */
-    case 1226: /* a resource limit of the user */ return ERR_BUSY;
-    case 1037:
-    case 1038:
-    case 1041:
-    case CR_OUT_OF_MEMORY: return ERR_NOMEM;
-    default: return ERR_INPUT;
-    }
-}
 
 bool db_has_length_error(const struct db *db)
 {
@@ -117,17 +38,7 @@ bool db_has_length_error(const struct db *db)
 
 bool db_has_data_error(const struct db *db)
 {
-    switch (db->last_errno) {
-    case 1406: /* too long for the column */
-    case 1366: /* incorrect string value: a character that the column cannot hold */
-    case 1300: /* invalid character string */
-    case 1267:
-    case 1270:
-    case 1271: /* illegal mix of collations: a column and a literal that do not go together */
-    case 3854:
-    case 3988: /* cannot convert the string (MySQL 8) */ return true;
-    default: return false;
-    }
+    return mysql_is_data_error(db->last_errno);
 }
 
 const char *db_advise(const char *said)
@@ -138,30 +49,33 @@ const char *db_advise(const char *said)
            "node takes them but to install tables";
 }
 
+static void break_off(struct db *db)
+{
+    mysql_close(db->mysql);
+    db->mysql = NULL;
+}
+
 /* Keeps the number, closes what is broken, and puts the server's words into `ec`. A library that ran out of memory
  * (which it may show by no number at all) has left part of an answer unread: its connection is of no use any more.
  */
 static enum err fail(struct db *db, struct errctx *ec)
 {
     unsigned code = mysql_errno(db->mysql);
-    enum err e = code == 0 ? ERR_NOMEM : err_of_errno(code);
+    enum err e = code == 0 ? ERR_NOMEM : mysql_err_of(code);
 
     if (code == CR_SSL_CONNECTION_ERROR && db->max_packet) /* not refused: it was set up and has ended */
         e = ERR_LOST;
     db->last_errno = code;
     const char *said = code == 0 ? "out of memory" : mysql_error(db->mysql);
     err_set(ec, e, "%s (error %u)%s", said, code, db_advise(said));
-    if (e == ERR_LOST || code == 0 || code == CR_OUT_OF_MEMORY) {
-        mysql_close(db->mysql);
-        db->mysql = NULL;
-    }
+    if (e == ERR_LOST || code == 0 || code == CR_OUT_OF_MEMORY)
+        break_off(db);
     return e;
 }
 
 static enum err fail_broken(struct errctx *ec)
 {
-    err_set(ec, ERR_LOST, "the connection is closed");
-    return ERR_LOST;
+    return err_set(ec, ERR_LOST, "the connection is closed");
 }
 
 /* ---- connecting -------------------------------------------------------------------------------------------- */
@@ -173,24 +87,10 @@ enum err db_library_init(struct errctx *ec)
                                              : ERR_OK;
 }
 
-static unsigned whole_seconds(int ms)
-{
-    return ms <= 0 ? 0 : (unsigned)((ms + 999) / 1000);
-}
-
-/* No call of the ring or the guard takes longer than this: both have to notice within seconds that the database is
- * away. */
-static unsigned bound_for(enum session_kind kind, unsigned seconds)
-{
-    bool is_short = kind == SESSION_RING || kind == SESSION_GUARD;
-
-    return is_short && (seconds == 0 || seconds > SHORT_TIMEOUT_S) ? SHORT_TIMEOUT_S : seconds;
-}
-
 static void set_options(MYSQL *mysql, const struct store_opts *opts, enum session_kind kind)
 {
-    unsigned connect_s = bound_for(kind, whole_seconds(opts->connect_timeout_ms));
-    unsigned read_s = bound_for(kind, whole_seconds(opts->read_timeout_ms));
+    unsigned connect_s = mysql_timeout_s(kind, opts->connect_timeout_ms);
+    unsigned read_s = mysql_timeout_s(kind, opts->read_timeout_ms);
     my_bool no = 0, yes = 1;
 
     /* A silent reconnect would lose row locks and named locks without anybody noticing. */
@@ -217,18 +117,6 @@ static enum err run(struct db *db, const char *sql, struct errctx *ec)
     return db_exec(db, sql, strlen(sql), NULL, ec);
 }
 
-/* A lock wait must end before the read timeout: the one is an answer, the other breaks the connection. Servers look
- * at waits about once a second, so the answer may be a second late. */
-static unsigned lock_wait_s(const struct store_opts *opts, enum session_kind kind)
-{
-    unsigned read_s = whole_seconds(opts->read_timeout_ms);
-
-    /* A claim that waits for one locked job would be late with all others. */
-    if (kind != SESSION_NORMAL || (read_s >= 1 && read_s <= 3))
-        return 1;
-    return read_s == 0 || read_s > 50 ? 50 : read_s - 2;
-}
-
 #define FACTS "SELECT @@max_allowed_packet, VERSION(), CONCAT(@@hostname, ':', @@port, '#', @@server_id"
 
 /* What the server is. Its version as told at the handshake says which variables it has; some proxies tell another. */
@@ -249,50 +137,31 @@ static enum err read_facts(struct db *db, struct errctx *ec)
     if (e)
         return e;
     if (!db_rows_next(rows)) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_LOST, "the server does not tell its settings");
+        e = err_set(ec, ERR_LOST, "the server does not tell its settings");
+        goto out;
     }
-    if (db_int(rows, 3) < 0) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_LOST, "wsrep_on is OFF at a Galera member: what is written here reaches no other one");
-    }
+    if (db_int(rows, 3) < 0)
+        e = err_set(ec, ERR_LOST, "wsrep_on is OFF at a Galera member: what is written here reaches no other one");
     db->max_packet = (size_t)db_int(rows, 0);
     snprintf(db->version, sizeof db->version, "%s", db_text_or_empty(rows, 1));
     snprintf(db->server, sizeof db->server, "%s", db_text_or_empty(rows, 2));
     db->galera = db_int(rows, 3) == 1;
     db->mariadb = strcasestr(db->version, "mariadb") != NULL;
+out:
     db_rows_destroy(rows);
-    return ERR_OK;
+    return e;
 }
 
 static enum err set_up_session(struct db *db, const struct store_opts *opts, enum session_kind kind, struct errctx *ec)
 {
-    struct buf sql = {0};
-    enum err e;
-
+    char settings[SESSION_SETTINGS_MAX];
     /* The variable for the isolation level has two names among servers; the statement has one. */
-    e = run(db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", ec);
-    if (e)
-        goto out;
-    buf_puts(&sql, "SET autocommit=1, sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', time_zone='+00:00', "
-                   "sql_safe_updates=0, sql_select_limit=DEFAULT");
-    buf_printf(&sql, ", innodb_lock_wait_timeout=%u, lock_wait_timeout=%u",
-               kind == SESSION_GUARD ? GUARD_LOCK_WAIT_S : lock_wait_s(opts, kind), lock_wait_s(opts, kind));
-    if (kind == SESSION_CLAIM)
-        buf_printf(&sql, ", wait_timeout=%d", CLAIM_IDLE_S);
-    if (kind == SESSION_GUARD)
-        buf_printf(&sql, ", wait_timeout=%d", GUARD_IDLE_S);
-    if (buf_failed(&sql)) {
-        e = err_set(ec, ERR_NOMEM, "out of memory");
-        goto out;
-    }
-    e = run(db, sql.data, ec);
-    if (e)
-        goto out;
-    e = read_facts(db, ec);
-out:
-    buf_fini(&sql);
-    return e;
+    enum err e = run(db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", ec);
+
+    mysql_format_settings(opts, kind, settings);
+    if (!e)
+        e = run(db, settings, ec);
+    return e ? e : read_facts(db, ec);
 }
 
 /* ERR_INPUT would mean that a repeat cannot help; here the server refused the login in a way not known to us. */
@@ -356,13 +225,10 @@ bool db_is_broken(const struct db *db)
     return !db->mysql;
 }
 
+/* Between statements the server has nothing to say but goodbye, so anything to read is the end. */
 bool db_is_hung_up(const struct db *db)
 {
-    if (!db->mysql)
-        return true;
-    struct pollfd p = {.fd = (int)mysql_get_socket(db->mysql), .events = POLLIN | POLLRDHUP};
-    /* Between statements the server has nothing to say but goodbye, so anything to read is the end. */
-    return poll(&p, 1, 0) > 0;
+    return db_has_answer(db, 0);
 }
 
 size_t db_max_packet(const struct db *db)
@@ -439,39 +305,29 @@ static enum err take_rows(struct db *db, MYSQL_RES *res, struct db_rows **out, s
     enum err e;
 
     if (!res) {
-        if (mysql_errno(db->mysql) == 0 && mysql_field_count(db->mysql) == 0) {
-            err_set(ec, ERR_STATE, "the statement gives no rows");
-            return ERR_STATE;
-        }
+        if (mysql_errno(db->mysql) == 0 && mysql_field_count(db->mysql) == 0)
+            return err_set(ec, ERR_STATE, "the statement gives no rows");
         e = fail(db, ec);
         /* Part of an answer may be left unread, unless the server itself ended it with an error. */
-        if (db->mysql && (db->last_errno == 0 || db->last_errno >= CR_MIN_ERROR)) {
-            mysql_close(db->mysql);
-            db->mysql = NULL;
-        }
+        if (db->mysql && (db->last_errno == 0 || db->last_errno >= CR_MIN_ERROR))
+            break_off(db);
         return e;
     }
     rows = calloc(1, sizeof *rows);
     if (!rows) {
         mysql_free_result(res);
-        err_set(ec, ERR_NOMEM, "out of memory");
-        return ERR_NOMEM;
+        return err_set(ec, ERR_NOMEM, "out of memory");
     }
     rows->res = res;
     *out = rows;
     return ERR_OK;
 }
 
-static enum err store_rows(struct db *db, struct db_rows **out, struct errctx *ec)
-{
-    return take_rows(db, mysql_store_result(db->mysql), out, ec);
-}
-
 enum err db_query(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec)
 {
     enum err e = send_statement(db, sql, len, ec);
 
-    return e ? e : store_rows(db, out, ec);
+    return e ? e : take_rows(db, mysql_store_result(db->mysql), out, ec);
 }
 
 enum err db_stream(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec)
@@ -508,7 +364,7 @@ enum err db_read(struct db *db, struct db_rows **out, struct errctx *ec)
 {
     if (!db->mysql)
         return fail_broken(ec);
-    return mysql_read_query_result(db->mysql) ? fail(db, ec) : store_rows(db, out, ec);
+    return mysql_read_query_result(db->mysql) ? fail(db, ec) : take_rows(db, mysql_store_result(db->mysql), out, ec);
 }
 
 int64_t db_connection_id(const struct db *db)
@@ -518,19 +374,16 @@ int64_t db_connection_id(const struct db *db)
 
 enum err db_commit(struct db *db, struct errctx *ec)
 {
-    unsigned code;
-
     if (!db->mysql)
         return fail_broken(ec);
     db->last_errno = 0;
     if (!mysql_real_query(db->mysql, "COMMIT", 6))
         return ERR_OK;
-    code = mysql_errno(db->mysql);
-    if (err_of_errno(code) == ERR_CONFLICT)
+    unsigned code = mysql_errno(db->mysql);
+    if (mysql_err_of(code) == ERR_CONFLICT)
         return fail(db, ec);
     err_set(ec, ERR_UNKNOWN, "%s (error %u)", mysql_error(db->mysql), code);
-    mysql_close(db->mysql);
-    db->mysql = NULL;
+    break_off(db);
     return ERR_UNKNOWN;
 }
 

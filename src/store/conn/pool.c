@@ -11,23 +11,28 @@
 
 /* ---- the store --------------------------------------------------------------------------------------------- */
 
-static bool copy_text(const char **to, const char *from)
+static const size_t texts[] = {offsetof(struct store_opts, host),     offsetof(struct store_opts, socket),
+                               offsetof(struct store_opts, database), offsetof(struct store_opts, user),
+                               offsetof(struct store_opts, password), offsetof(struct store_opts, zone),
+                               offsetof(struct store_opts, tls_ca)};
+
+static const char **text_of(struct store_opts *opts, size_t i)
 {
-    *to = str_copy(from);
-    return *to || !from;
+    return (const char **)(void *)((char *)opts + texts[i]);
 }
 
 static enum err copy_opts(struct store_opts *to, const struct store_opts *from, struct errctx *ec)
 {
+    bool good = true;
+
     *to = *from;
-    to->hosts = from->hosts;
-    to->host = to->socket = to->database = to->user = to->password = to->zone = to->tls_ca = NULL;
-    if (copy_text(&to->host, from->host) && copy_text(&to->socket, from->socket) &&
-        copy_text(&to->database, from->database) && copy_text(&to->user, from->user) &&
-        copy_text(&to->password, from->password) && copy_text(&to->zone, from->zone) &&
-        copy_text(&to->tls_ca, from->tls_ca))
-        return ERR_OK;
-    return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        const char *text = *text_of(to, i);
+
+        *text_of(to, i) = str_copy(text);
+        good = good && (*text_of(to, i) || !text);
+    }
+    return good ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 }
 
 static enum err check_opts(const struct store_opts *opts, struct errctx *ec)
@@ -94,8 +99,6 @@ void store_drop_connection(struct store_session *s)
         hosts_leave(s->st->opts.hosts, &s->link);
     db_close(s->db);
     s->db = NULL;
-    s->in_txn = false;
-    s->has_named_lock = false;
     counters_add(s->st->counters, COUNTER_DB_CONNECTIONS, -1);
 }
 
@@ -121,13 +124,8 @@ void store_destroy(struct store *st)
     zone_destroy(st->zone);
     cond_fini(&st->freed);
     mutex_fini(&st->lock);
-    free((char *)st->opts.host);
-    free((char *)st->opts.socket);
-    free((char *)st->opts.database);
-    free((char *)st->opts.user);
-    free((char *)st->opts.password);
-    free((char *)st->opts.zone);
-    free((char *)st->opts.tls_ca);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        free((char *)*text_of(&st->opts, i));
     free(st);
 }
 
@@ -236,7 +234,7 @@ void store_give_session(struct store *st, struct store_session *s)
     if (kind == SESSION_GUARD) /* whatever it waits for or holds */
         store_drop_connection(s);
     store_end_txn(s);
-    if (s->has_named_lock)
+    if (s->is_bound)
         store_drop_connection(s);
     if (!s->db) {
         destroy_session(s);
@@ -320,6 +318,7 @@ enum err store_ready_session(struct store_session *s, struct errctx *ec)
         store_drop_connection(s);
     if (s->db)
         return ERR_OK;
+    s->in_txn = s->is_bound = false;
     watch_pause(s->st->call_ms);
     e = s->st->opts.hosts ? connect_in_use(s, ec) : db_connect(&s->st->opts, s->kind, &s->db, ec);
     watch_step();

@@ -54,8 +54,10 @@ struct store_session {
     enum session_kind kind;     /* [const] */
     struct db *db;              /* [taker] NULL when broken */
     struct host_link link;      /* [taker] of the connection among those of the process */
-    bool in_txn;                /* [taker] */
-    bool has_named_lock;        /* [taker] the connection is closed when given back, which frees the lock */
+    bool in_txn;                /* [taker] until store_end_txn, also when the connection breaks */
+    bool is_bound;              /* [taker] to its connection, which has a named lock: closed when given back */
+    enum err not_ready;         /* [taker] the statement under construction has no connection... */
+    struct errctx why;          /* [taker] ... and why */
     char database_digest[33];   /* [taker] see store_name_lock; "" until it is asked for */
     struct sqlbuf sql;          /* [taker] the statement under construction */
 };
@@ -71,8 +73,7 @@ enum err store_note_outcome(struct store_session *s, enum err e);
 MUST_CHECK enum err store_name_lock(struct store_session *s, const char *prefix, char out[STORE_LOCK_NAME_MAX],
                                     struct errctx *ec);
 
-/* Connects anew if the connection is broken or hung up. Call it before building a statement outside a transaction.
- */
+/* Connects anew if the connection is broken or hung up; what it held is gone then. */
 MUST_CHECK enum err store_ready_session(struct store_session *s, struct errctx *ec);
 MUST_CHECK enum err store_begin_txn(struct store_session *s, struct errctx *ec);
 MUST_CHECK enum err store_commit_txn(struct store_session *s, struct errctx *ec);
@@ -80,7 +81,9 @@ void store_end_txn(struct store_session *s); /* rolls back what is open; nothing
 /* The end of a transaction of which `e` has come so far: commits if that is no error. */
 MUST_CHECK enum err store_finish_txn(struct store_session *s, enum err e, struct errctx *ec);
 
-/* Starts s->sql with a constant text; store_sql with a text and its values, see sql_put. */
+/* Starts s->sql with a constant text; store_sql with a text and its values, see sql_put. Outside a transaction the
+ * session is made ready first, unless it is bound to its connection: who sends the statement is told what stood against
+ * that. A connection that breaks within a transaction stays broken until store_end_txn. */
 struct sqlbuf *store_start_sql(struct store_session *s, const char *text);
 struct sqlbuf *store_sql_values(struct store_session *s, const char *text, const struct sql_value *values);
 #define store_sql(s, ...) store_sql_values(s, SQL_VALUES(__VA_ARGS__))
@@ -96,48 +99,15 @@ struct sqlbuf *store_limited_values(struct store_session *s, int limit_ms, const
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
-/* Room, zeroed, for a struct of `size` bytes for each row and one more. NULL without memory, which sets *e and frees
- * the rows, or where *e says already that there are no rows. */
-void *db_rows_room(struct db_rows **rows, size_t size, enum err *e, struct errctx *ec);
-/* Rows as an array of structs. Both parts are the caller's: free and db_rows_destroy. */
-struct row_list {
-    void *items; /* never NULL */
-    size_t count;
-    struct db_rows *memory; /* what texts of the items point into */
-};
-/* store_query_sql, where each row makes a struct of `size` bytes, which is zero at first. */
-MUST_CHECK enum err store_query_list(struct store_session *s, size_t size,
-                                     void (*read)(const struct db_rows *row, void *item), struct row_list *out,
-                                     struct errctx *ec);
 /* The number in the first column of the first row; `none` without a row, or for NULL. */
 MUST_CHECK enum err store_query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec);
+/* The numbers in the first column, behind the *count that are there, up to max. */
+MUST_CHECK enum err store_read_ids(struct store_session *s, int64_t *ids, size_t max, size_t *count, struct errctx *ec);
 /* A whole statement, as store_sql has it, in one call. */
 #define store_exec(s, effect, ec, ...) (store_sql(s, __VA_ARGS__), store_exec_sql(s, effect, ec))
+#define store_write(s, effect, ec, ...) (store_sql(s, __VA_ARGS__), store_write_sql(s, effect, ec))
 #define store_query(s, out, ec, ...) (store_sql(s, __VA_ARGS__), store_query_sql(s, out, ec))
 #define store_number(s, none, out, ec, ...) (store_sql(s, __VA_ARGS__), store_query_number(s, none, out, ec))
-/* The same outside a transaction, where the connection is made ready first. store_build leaves the sending to the
- * caller. */
-#define store_build(s, ec, ...) store_build_values(s, ec, SQL_VALUES(__VA_ARGS__))
-#define store_write(s, effect, ec, ...) store_write_values(s, effect, ec, SQL_VALUES(__VA_ARGS__))
-#define store_ask(s, out, ec, ...) store_ask_values(s, out, ec, SQL_VALUES(__VA_ARGS__))
-#define store_ask_limited(s, limit_ms, out, ec, ...)                                                                   \
-    store_ask_limited_values(s, limit_ms, out, ec, SQL_VALUES(__VA_ARGS__))
-#define store_ask_number(s, none, out, ec, ...) store_ask_number_values(s, none, out, ec, SQL_VALUES(__VA_ARGS__))
-#define store_ask_list(s, size, read, out, ec, ...)                                                                    \
-    store_ask_list_values(s, size, read, out, ec, SQL_VALUES(__VA_ARGS__))
-MUST_CHECK enum err store_build_values(struct store_session *s, struct errctx *ec, const char *text,
-                                       const struct sql_value *values);
-MUST_CHECK enum err store_write_values(struct store_session *s, struct db_effect *effect, struct errctx *ec,
-                                       const char *text, const struct sql_value *values);
-MUST_CHECK enum err store_ask_values(struct store_session *s, struct db_rows **out, struct errctx *ec, const char *text,
-                                     const struct sql_value *values);
-MUST_CHECK enum err store_ask_limited_values(struct store_session *s, int limit_ms, struct db_rows **out,
-                                             struct errctx *ec, const char *text, const struct sql_value *values);
-MUST_CHECK enum err store_ask_number_values(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec,
-                                            const char *text, const struct sql_value *values);
-MUST_CHECK enum err store_ask_list_values(struct store_session *s, size_t size,
-                                          void (*read)(const struct db_rows *row, void *item), struct row_list *out,
-                                          struct errctx *ec, const char *text, const struct sql_value *values);
 /* store_query_sql for many rows: see db_stream. store_end_stream frees the rows and tells whether all of them came. */
 MUST_CHECK enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
 MUST_CHECK enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec);
@@ -158,10 +128,8 @@ bool store_fit_more(const struct store_session *s, struct fitting *how);
 bool store_has_data_error(const struct store_session *s);
 
 /* Locks the log rows that are there, in ascending order, so that writers of results and of callbacks, whose
- * statements go by value and not by id, never wait for each other in a circle. Rows: id, trigger_code, handle_code.
- */
-MUST_CHECK enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,
-                                    struct errctx *ec);
+ * statements go by value and not by id, never wait for each other in a circle. */
+MUST_CHECK enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec);
 /* Rows of shards 0..n-1, where missing: see store_init_shards. To be called with the row of shardwheel_cluster
  * locked. */
 MUST_CHECK enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec);
@@ -173,8 +141,6 @@ MUST_CHECK enum err store_note_takeovers(struct store_session *s, int first, int
                                          struct errctx *ec);
 /* Copies the features, reading them first where that was not done yet. */
 MUST_CHECK enum err store_get_features(struct store_session *s, struct store_features *out, struct errctx *ec);
-/* The same, and the session is ready for a statement outside a transaction. */
-MUST_CHECK enum err store_ready_features(struct store_session *s, struct store_features *out, struct errctx *ec);
 MUST_CHECK enum err store_read_features(struct store_session *s, struct store_features *out, struct errctx *ec);
 
 #endif

@@ -129,6 +129,15 @@ void sql_text_fitted(struct sqlbuf *b, const char *text, size_t max_chars, enum 
         put_escaped(b, b->scratch.data ? b->scratch.data : "", b->scratch.len);
 }
 
+void sql_take_text(struct sqlbuf *b, struct buf *text, size_t max_chars, enum text_fit fit)
+{
+    if (buf_failed(text))
+        b->text.failed = true;
+    else
+        sql_text_fitted(b, text->data ? text->data : "", max_chars, fit);
+    buf_fini(text);
+}
+
 void sql_text_or_null(struct sqlbuf *b, const char *text)
 {
     sql_text_fitted(b, text, SIZE_MAX, TEXT_AS_IS);
@@ -228,6 +237,22 @@ void sql_put_text(struct sqlbuf *b, const struct sql_value *value)
 void sql_put_list(struct sqlbuf *b, const struct sql_value *value)
 {
     sql_ids(b, value->from, (size_t)value->number);
+}
+
+void sql_put_each(struct sqlbuf *b, const struct sql_value *value)
+{
+    const struct sql_members *m = value->from;
+
+    for (int64_t i = 0; i < value->number; i++) {
+        const char *item = (const char *)m->list + (size_t)i * m->stride;
+
+        if (m->pointer != SIZE_MAX)
+            memcpy(&item, item + m->pointer, sizeof item);
+        if (i)
+            buf_putc(&b->text, ',');
+        buf_put_int(&b->text, m->size == sizeof(int) ? *(const int *)(const void *)(item + m->at)
+                                                     : *(const int64_t *)(const void *)(item + m->at));
+    }
 }
 
 void sql_put_time(struct sqlbuf *b, const struct sql_value *value)

@@ -9,6 +9,8 @@
 #ifndef STORE_CONN_SQLBUF_H
 #define STORE_CONN_SQLBUF_H
 
+#include <stddef.h>
+
 #include "shardwheel/cron.h"
 #include "store/conn/mysql.h"
 
@@ -39,6 +41,8 @@ void sql_text(struct sqlbuf *b, const char *text);         /* 'quoted' */
 void sql_text_or_null(struct sqlbuf *b, const char *text); /* NULL for NULL */
 /* At most max_chars characters of the text, fitted; NULL for NULL. */
 void sql_text_fitted(struct sqlbuf *b, const char *text, size_t max_chars, enum text_fit fit);
+/* The same of a text that was put together for it, and its end. */
+void sql_take_text(struct sqlbuf *b, struct buf *text, size_t max_chars, enum text_fit fit);
 void sql_ids(struct sqlbuf *b, const int64_t *ids, size_t count); /* 1,2,3 */
 /* A condition: the column `id` is one of these, ascending and distinct. Long runs of consecutive ids become ranges,
  * which the server reads as they lie instead of looking up each id. */
@@ -91,6 +95,7 @@ void sql_put_values(struct sqlbuf *b, const char *text, const struct sql_value *
 void sql_put_int(struct sqlbuf *b, const struct sql_value *value);
 void sql_put_text(struct sqlbuf *b, const struct sql_value *value);
 void sql_put_list(struct sqlbuf *b, const struct sql_value *value);
+void sql_put_each(struct sqlbuf *b, const struct sql_value *value);
 void sql_put_time(struct sqlbuf *b, const struct sql_value *value);
 void sql_put_word(struct sqlbuf *b, const struct sql_value *value);
 
@@ -135,6 +140,25 @@ static inline struct sql_value sql_part(const int64_t *ids, size_t count, size_t
 {
     return sql_list(ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
 }
+
+/* 1,2,3: numbers that are members of the items of a list; of what the items point to; of what a member of the items
+ * points to. */
+#define sql_each(list, count, member) SQL_EACH(list, count, SIZE_MAX, *(list), member)
+#define sql_each_at(list, count, member) SQL_EACH(list, count, 0, **(list), member)
+#define sql_each_in(list, count, pointer, member)                                                                      \
+    SQL_EACH(list, count, offsetof(__typeof__(*(list)), pointer), *(list)->pointer, member)
+#define SQL_EACH(list, count, way, object, member)                                                                     \
+    ((struct sql_value){.put = sql_put_each,                                                                           \
+                        .from = &(const struct sql_members){list, sizeof *(list), way,                                 \
+                                                            offsetof(__typeof__(object), member),                      \
+                                                            sizeof((object).member)},                                  \
+                        .number = (int64_t)(count)})
+struct sql_members {
+    const void *list;
+    size_t stride;
+    size_t pointer; /* where in an item the pointer is; SIZE_MAX: the member is in the item */
+    size_t at, size;
+};
 
 static inline struct sql_value sql_time(const struct zone *zone, int64_t epoch_s) /* a DATETIME */
 {

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* What every other file does with a session: statements and transactions. */
-#include <stdlib.h>
-
 #include "store/conn/session.h"
 #include "shardwheel/watch.h"
 
 /* ---- building ---------------------------------------------------------------------------------------------- */
 
+static void start(struct store_session *s)
+{
+    s->not_ready = s->in_txn || s->is_bound ? ERR_OK : store_ready_session(s, &s->why);
+    sqlbuf_start(&s->sql, s->db);
+}
+
 struct sqlbuf *store_start_sql(struct store_session *s, const char *text)
 {
-    sqlbuf_start(&s->sql, s->db);
+    start(s);
     sql_puts(&s->sql, text);
     return &s->sql;
 }
 
 struct sqlbuf *store_sql_values(struct store_session *s, const char *text, const struct sql_value *values)
 {
-    sqlbuf_start(&s->sql, s->db);
+    start(s);
     sql_put_values(&s->sql, text, values);
     return &s->sql;
 }
@@ -25,10 +29,10 @@ struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const 
 {
     int read_ms = s->st->opts.read_timeout_ms;
 
+    start(s);
     if (read_ms > 0 && limit_ms > read_ms / 4 * 3)
         limit_ms = read_ms / 4 * 3;
     /* A server that knows neither way takes the second one for a comment. */
-    sqlbuf_start(&s->sql, s->db);
     if (s->db && db_is_mariadb(s->db)) {
         buf_printf(&s->sql.text, "SET STATEMENT max_statement_time=%d.%03d FOR SELECT ", limit_ms / 1000,
                    limit_ms % 1000);
@@ -50,6 +54,8 @@ struct sqlbuf *store_limited_values(struct store_session *s, int limit_ms, const
 
 static enum err check_statement(struct store_session *s, struct errctx *ec)
 {
+    if (s->not_ready)
+        return err_set(ec, s->not_ready, "%s", s->why.text);
     if (!s->db)
         return err_set(ec, ERR_LOST, "the connection is closed");
     if (sqlbuf_failed(&s->sql))
@@ -94,89 +100,15 @@ enum err store_query_number(struct store_session *s, int64_t none, int64_t *out,
     return ERR_OK;
 }
 
-void *db_rows_room(struct db_rows **rows, size_t size, enum err *e, struct errctx *ec)
+enum err store_read_ids(struct store_session *s, int64_t *ids, size_t max, size_t *count, struct errctx *ec)
 {
-    void *room = *e ? NULL : calloc(db_rows_count(*rows) + 1, size);
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(s, &rows, ec);
 
-    if (*e || room)
-        return room;
-    db_rows_destroy(*rows);
-    *rows = NULL;
-    *e = err_set(ec, ERR_NOMEM, "out of memory");
-    return NULL;
-}
-
-enum err store_query_list(struct store_session *s, size_t size, void (*read)(const struct db_rows *row, void *item),
-                          struct row_list *out, struct errctx *ec)
-{
-    struct row_list list = {0};
-    enum err e = store_query_sql(s, &list.memory, ec);
-
-    if (e)
-        return e;
-    list.items = calloc(db_rows_count(list.memory) + 1, size);
-    if (!list.items) {
-        db_rows_destroy(list.memory);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    while (db_rows_next(list.memory))
-        read(list.memory, (char *)list.items + size * list.count++);
-    *out = list;
-    return ERR_OK;
-}
-
-enum err store_build_values(struct store_session *s, struct errctx *ec, const char *text,
-                            const struct sql_value *values)
-{
-    enum err e = store_ready_session(s, ec);
-
-    if (!e)
-        store_sql_values(s, text, values);
+    while (!e && *count < max && db_rows_next(rows))
+        ids[(*count)++] = db_int(rows, 0);
+    db_rows_destroy(rows);
     return e;
-}
-
-enum err store_write_values(struct store_session *s, struct db_effect *effect, struct errctx *ec, const char *text,
-                            const struct sql_value *values)
-{
-    enum err e = store_build_values(s, ec, text, values);
-
-    return e ? e : store_write_sql(s, effect, ec);
-}
-
-enum err store_ask_values(struct store_session *s, struct db_rows **out, struct errctx *ec, const char *text,
-                          const struct sql_value *values)
-{
-    enum err e = store_build_values(s, ec, text, values);
-
-    return e ? e : store_query_sql(s, out, ec);
-}
-
-enum err store_ask_limited_values(struct store_session *s, int limit_ms, struct db_rows **out, struct errctx *ec,
-                                  const char *text, const struct sql_value *values)
-{
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    store_limited_values(s, limit_ms, text, values);
-    return store_query_sql(s, out, ec);
-}
-
-enum err store_ask_number_values(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec,
-                                 const char *text, const struct sql_value *values)
-{
-    enum err e = store_build_values(s, ec, text, values);
-
-    return e ? e : store_query_number(s, none, out, ec);
-}
-
-enum err store_ask_list_values(struct store_session *s, size_t size,
-                               void (*read)(const struct db_rows *row, void *item), struct row_list *out,
-                               struct errctx *ec, const char *text, const struct sql_value *values)
-{
-    enum err e = store_build_values(s, ec, text, values);
-
-    return e ? e : store_query_list(s, size, read, out, ec);
 }
 
 enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
@@ -243,12 +175,8 @@ bool store_fit_more(const struct store_session *s, struct fitting *how)
 
 enum err store_begin_txn(struct store_session *s, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_exec(s, NULL, ec, "START TRANSACTION");
 
-    if (e)
-        return e;
-    store_start_sql(s, "START TRANSACTION");
-    e = store_exec_sql(s, NULL, ec);
     if (!e)
         s->in_txn = true;
     return e;
@@ -269,11 +197,11 @@ enum err store_commit_txn(struct store_session *s, struct errctx *ec)
 
 void store_end_txn(struct store_session *s)
 {
-    if (!s->in_txn || !s->db)
-        return;
-    watch_pause(s->st->call_ms);
-    if (store_note_outcome(s, db_exec(s->db, "ROLLBACK", 8, NULL, NULL)))
-        store_drop_connection(s);
+    if (s->in_txn && s->db) {
+        watch_pause(s->st->call_ms);
+        if (store_note_outcome(s, db_exec(s->db, "ROLLBACK", 8, NULL, NULL)))
+            store_drop_connection(s);
+    }
     s->in_txn = false;
 }
 
@@ -285,27 +213,20 @@ enum err store_finish_txn(struct store_session *s, enum err e, struct errctx *ec
     return e;
 }
 
-enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,
-                         struct errctx *ec)
+enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_code, handle_code FROM xxl_job_log FORCE INDEX (PRIMARY) "
-                                          "WHERE id IN (");
+    int64_t first = 0;
 
-    sql_ids(q, ids, count);
-    sql_puts(q, ") ORDER BY id FOR UPDATE");
-    return store_query_sql(s, out, ec);
+    return store_number(s, 0, &first, ec,
+                        "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE",
+                        sql_list(ids, count));
 }
 
 /* ---- small calls ------------------------------------------------------------------------------------------- */
 
 enum err store_ping(struct store_session *s, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    store_start_sql(s, "DO 1");
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "DO 1");
 }
 
 bool store_is_galera(const struct store_session *s)
@@ -315,17 +236,12 @@ bool store_is_galera(const struct store_session *s)
 
 enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    int64_t now_ms = 0;
+    enum err e = store_number(s, 0, &now_ms, ec, "SELECT " STORE_NOW_MS);
 
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT " STORE_NOW_MS);
-    e = store_query_sql(s, &rows, ec);
-    if (!e && !db_rows_next(rows))
+    if (!e && !now_ms)
         e = err_set(ec, ERR_STATE, "the server does not tell the time");
     if (!e)
-        *out_ms = db_int(rows, 0);
-    db_rows_destroy(rows);
+        *out_ms = now_ms;
     return e;
 }

@@ -4,7 +4,7 @@
 #define STORE_GROUP_GROUP_IMPL_H
 
 #include "shardwheel/store/group.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 /* The columns of a SELECT for group_infos_read, behind "id, app_name, ". read.c */
 void group_put_columns(struct sqlbuf *q, const struct store_features *features);

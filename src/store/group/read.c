@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/conn/datetime.h"
-
 #define READ_LIMIT_MS 5000
 
 enum err store_get_group_columns(struct store_session *s, struct group_columns *out, struct errctx *ec)
@@ -54,60 +52,44 @@ void group_put_columns(struct sqlbuf *q, const struct store_features *features)
             sql_word(features->group_access_token ? "access_token" : "NULL"));
 }
 
+static bool look_at_token(const struct store_session *s, const struct db_rows *row, void *item)
+{
+    struct group_info *group = item;
+
+    (void)s, (void)row;
+    group->has_token = !str_is_blank(group->access_token);
+    return true;
+}
+
 enum err group_infos_read(struct store_session *s, struct group_infos *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    size_t n = 0;
-    enum err e = store_query_sql(s, &rows, ec);
+    static const struct row_type groups =
+        ROWS_AND(struct group_info, look_at_token, FIELDS(struct group_info, id, app_name, title, address_type),
+                 NULL_TEXTS(struct group_info, address_list), TIME(struct group_info, update_s, -1),
+                 NULL_TEXTS(struct group_info, access_token));
 
-    struct group_info *items = db_rows_room(&rows, sizeof *items, &e, ec);
-    if (e)
-        return e;
-    while (db_rows_next(rows)) {
-        struct group_info *g = &items[n++];
-        *g = (struct group_info){
-            .id = db_int(rows, 0),
-            .app_name = db_text_or_empty(rows, 1),
-            .title = db_text_or_empty(rows, 2),
-            .address_type = db_int(rows, 3),
-            .address_list = db_text(rows, 4),
-            .access_token = db_text(rows, 6),
-        };
-        g->has_token = !str_is_blank(g->access_token);
-        if (!datetime_parse(s->st->zone, db_text(rows, 5), &g->update_s))
-            g->update_s = -1;
-    }
-    *out = (struct group_infos){.items = items, .count = n, .memory = rows};
-    return ERR_OK;
+    return store_read_list(s, &groups, out, ec);
 }
 
-void group_infos_fini(struct group_infos *list)
-{
-    db_rows_destroy(list->memory);
-    free(list->items);
-    *list = (struct group_infos){0};
-}
+STORE_LIST_FINI(group_infos, items)
 
 static enum err list_groups(struct store_session *s, const struct group_filter *filter, const int64_t *after,
                             int64_t offset, int64_t limit, struct group_infos *out, struct errctx *ec)
 {
     struct store_features features;
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
-    if (e)
-        return err_wrap(ec, e, "read the groups");
-    struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS, "id, app_name, ");
-    group_put_columns(q, &features);
-    put_filter(q, filter, &features);
-    if (after) {
-        sql_put(q, " AND id > ? ORDER BY id LIMIT ", *after);
-    } else {
-        sql_puts(q,
-                 features.group_title ? " ORDER BY app_name, title, id LIMIT " : " ORDER BY app_name, name, id LIMIT ");
-        sql_put(q, "?,", offset);
+    if (!e) {
+        struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS, "id, app_name, ");
+        group_put_columns(q, &features);
+        put_filter(q, filter, &features);
+        if (after)
+            sql_put(q, " AND id > ? ORDER BY id LIMIT ", *after);
+        else
+            sql_put(q, " ORDER BY app_name, ?, id LIMIT ?,", sql_word(features.group_title ? "title" : "name"), offset);
+        sql_int(q, limit);
+        e = group_infos_read(s, out, ec);
     }
-    sql_int(q, limit);
-    e = group_infos_read(s, out, ec);
     return e ? err_wrap(ec, e, "read the groups") : ERR_OK;
 }
 
@@ -127,7 +109,7 @@ enum err store_count_groups(struct store_session *s, const struct group_filter *
                             struct errctx *ec)
 {
     struct store_features features;
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
         put_filter(store_start_limited(s, limit_ms, "COUNT(*)"), filter, &features);
@@ -139,14 +121,14 @@ enum err store_count_groups(struct store_session *s, const struct group_filter *
 enum err store_load_group(struct store_session *s, int64_t id, struct group_infos *out, struct errctx *ec)
 {
     struct store_features features;
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
-    if (e)
-        return err_wrap(ec, e, "read group %" PRId64, id);
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, app_name, ");
-    group_put_columns(q, &features);
-    sql_put(q, " FROM xxl_job_group WHERE id = ?", id);
-    e = group_infos_read(s, out, ec);
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT id, app_name, ");
+        group_put_columns(q, &features);
+        sql_put(q, " FROM xxl_job_group WHERE id = ?", id);
+        e = group_infos_read(s, out, ec);
+    }
     if (!e && out->count == 0) {
         group_infos_fini(out);
         return err_set(ec, ERR_NOTFOUND, "there is no executor group %" PRId64, id);
@@ -157,13 +139,11 @@ enum err store_load_group(struct store_session *s, int64_t id, struct group_info
 enum err store_is_app_name_taken(struct store_session *s, const char *app_name, int64_t but, bool *out,
                                  struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e =
-        store_ask(s, &rows, ec, "SELECT id FROM xxl_job_group WHERE app_name = ? AND id <> ? LIMIT 1", app_name, but);
+    int64_t taken = 0;
+    enum err e = store_number(
+        s, 0, &taken, ec, "SELECT EXISTS(SELECT 1 FROM xxl_job_group WHERE app_name = ? AND id <> ?)", app_name, but);
 
-    if (!e)
-        *out = db_rows_next(rows);
-    db_rows_destroy(rows);
+    *out = taken != 0;
     return e ? err_wrap(ec, e, "look for the app name") : ERR_OK;
 }
 
@@ -177,21 +157,14 @@ static int compare_beats(const void *a, const void *b)
     return by_address ? by_address : y->beat_s < x->beat_s ? -1 : y->beat_s > x->beat_s;
 }
 
-/* The rows of exactly this name (the collation may find others), each address once, with its latest beat. */
-static size_t pick_beats(struct store_session *s, struct db_rows *rows, const char *app_name, int64_t since_s,
-                         struct group_beat *items)
+/* Each address once, with its latest beat, where that is not older. */
+static size_t pick_beats(struct group_beat *items, size_t count, int64_t since_s)
 {
-    size_t n = 0, kept = 0;
-    int64_t beat_s;
+    size_t kept = 0;
 
-    while (db_rows_next(rows)) {
-        if (strcmp(db_text_or_empty(rows, 0), app_name) == 0 &&
-            datetime_parse(s->st->zone, db_text(rows, 2), &beat_s) && beat_s >= since_s)
-            items[n++] = (struct group_beat){db_text_or_empty(rows, 1), beat_s};
-    }
-    qsort(items, n, sizeof *items, compare_beats);
-    for (size_t i = 0; i < n; i++) {
-        if (kept == 0 || strcmp(items[kept - 1].address, items[i].address) != 0)
+    qsort(items, count, sizeof *items, compare_beats);
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].beat_s >= since_s && (kept == 0 || strcmp(items[kept - 1].address, items[i].address) != 0))
             items[kept++] = items[i];
     }
     return kept;
@@ -200,53 +173,39 @@ static size_t pick_beats(struct store_session *s, struct db_rows *rows, const ch
 enum err store_load_group_beats(struct store_session *s, const char *app_name, int64_t since_s, struct group_beats *out,
                                 struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_ask_limited(s, READ_LIMIT_MS, &rows, ec,
-                                   "registry_key, registry_value, update_time FROM xxl_job_registry WHERE "
-                                   "registry_group = 'EXECUTOR' AND registry_key = ?",
-                                   app_name);
+    static const struct row_type beats =
+        ROWS(struct group_beat, FIELDS(struct group_beat, address), TIME(struct group_beat, beat_s, INT64_MIN));
 
-    struct group_beat *items = db_rows_room(&rows, sizeof *items, &e, ec);
+    /* By bytes: the collation may find other names. Times are compared as instants. */
+    store_limited(s, READ_LIMIT_MS,
+                  "registry_value, update_time FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND "
+                  "registry_key = ? AND CAST(CONVERT(registry_key USING utf8mb4) AS BINARY) = ?",
+                  app_name, app_name);
+    enum err e = store_read_list(s, &beats, out, ec);
     if (e)
         return err_wrap(ec, e, "read the registry");
-    *out = (struct group_beats){.items = items, .count = pick_beats(s, rows, app_name, since_s, items), .memory = rows};
+    out->count = pick_beats(out->items, out->count, since_s);
     return ERR_OK;
 }
 
-void group_beats_fini(struct group_beats *list)
-{
-    db_rows_destroy(list->memory);
-    free(list->items);
-    *list = (struct group_beats){0};
-}
+STORE_LIST_FINI(group_beats, items)
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 enum err store_list_group_jobs(struct store_session *s, int64_t group, int64_t after, int64_t limit,
                                struct group_jobs *out, struct errctx *ec)
 {
+    static const struct row_type jobs = ROWS(struct group_job, FIELDS(struct group_job, id, running, name));
     struct store_features features;
-    struct db_rows *rows = NULL;
-    size_t n = 0;
     enum err e = store_get_features(s, &features, ec);
 
-    if (!e)
-        e = store_ask_limited(
-            s, READ_LIMIT_MS, &rows, ec,
-            "id, trigger_status, ? FROM xxl_job_info WHERE job_group = ? AND id > ? ORDER BY id LIMIT ?",
-            sql_word(features.job_name_is_desc ? "job_desc" : "name"), group, after, limit);
-    struct group_job *items = db_rows_room(&rows, sizeof *items, &e, ec);
-    if (e)
-        return err_wrap(ec, e, "read the jobs of group %" PRId64, group);
-    while (db_rows_next(rows))
-        items[n++] = (struct group_job){db_int(rows, 0), db_text_or_empty(rows, 2), db_int(rows, 1) == 1};
-    *out = (struct group_jobs){.items = items, .count = n, .memory = rows};
-    return ERR_OK;
+    if (!e) {
+        store_limited(s, READ_LIMIT_MS,
+                      "id, trigger_status = 1, ? FROM xxl_job_info WHERE job_group = ? AND id > ? ORDER BY id LIMIT ?",
+                      sql_word(features.job_name_is_desc ? "job_desc" : "name"), group, after, limit);
+        e = store_read_list(s, &jobs, out, ec);
+    }
+    return e ? err_wrap(ec, e, "read the jobs of group %" PRId64, group) : ERR_OK;
 }
 
-void group_jobs_fini(struct group_jobs *list)
-{
-    db_rows_destroy(list->memory);
-    free(list->items);
-    *list = (struct group_jobs){0};
-}
+STORE_LIST_FINI(group_jobs, items)

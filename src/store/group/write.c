@@ -121,17 +121,6 @@ enum err store_update_group(struct store_session *s, const struct group_info *fr
 
 /* ---- remove ------------------------------------------------------------------------------------------------------ */
 
-static enum err has_row(struct store_session *s, bool *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_query_sql(s, &rows, ec);
-
-    if (!e)
-        *out = db_rows_next(rows);
-    db_rows_destroy(rows);
-    return e;
-}
-
 /* All groups are locked, so that two removals at once leave one. They are few, and the registry waits for
  * milliseconds. */
 static enum err lock_groups(struct store_session *s, int64_t but, bool *has_others, struct errctx *ec)
@@ -149,22 +138,21 @@ static enum err lock_groups(struct store_session *s, int64_t but, bool *has_othe
 static enum err decide_removal(struct store_session *s, const struct group_info *from, enum group_removal *out,
                                struct errctx *ec)
 {
-    bool has_jobs = false, has_others = false;
+    int64_t job = 0;
+    bool has_others = false;
     enum err e = lock_groups(s, from->id, &has_others, ec);
 
-    if (!e) {
-        store_sql(s, "SELECT id FROM xxl_job_info WHERE job_group = ? LIMIT 1", from->id);
-        e = has_row(s, &has_jobs, ec);
-    }
     if (!e)
-        *out = has_jobs ? GROUP_HAS_JOBS : has_others ? GROUP_REMOVED : GROUP_IS_LAST;
+        e = store_number(s, 0, &job, ec, "SELECT 1 FROM xxl_job_info WHERE job_group = ? LIMIT 1", from->id);
+    if (!e)
+        *out = job ? GROUP_HAS_JOBS : has_others ? GROUP_REMOVED : GROUP_IS_LAST;
     return e;
 }
 
 enum err store_check_removal(struct store_session *s, int64_t id, enum group_removal *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ask(
+    enum err e = store_query(
         s, &rows, ec,
         "SELECT EXISTS(SELECT 1 FROM xxl_job_info WHERE job_group = ?), (SELECT COUNT(*) FROM xxl_job_group)", id);
 
@@ -178,16 +166,14 @@ static enum err delete_rows(struct store_session *s, const struct store_features
                             const struct group_info *from, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    bool shared = false;
+    int64_t shared = 0;
 
     put_condition(store_start_sql(s, "DELETE FROM xxl_job_group"), features, from);
     enum err e = store_exec_sql(s, &effect, ec);
     if (!e && effect.matched == 0)
         return err_set(ec, ERR_CONFLICT, "the group was changed by somebody meanwhile, or removed");
-    if (!e) {
-        store_sql(s, "SELECT id FROM xxl_job_group WHERE app_name = ? LIMIT 1", from->app_name);
-        e = has_row(s, &shared, ec);
-    }
+    if (!e)
+        e = store_number(s, 0, &shared, ec, "SELECT 1 FROM xxl_job_group WHERE app_name = ? LIMIT 1", from->app_name);
     if (e || shared)
         return e;
     return store_exec(s, NULL, ec,
@@ -206,14 +192,9 @@ enum err store_remove_group(struct store_session *s, const struct group_info *fr
         e = store_begin_txn(s, ec);
     if (!e)
         e = decide_removal(s, from, &removal, ec);
-    if (!e && removal == GROUP_REMOVED) {
+    if (!e && removal == GROUP_REMOVED)
         e = delete_rows(s, &features, from, ec);
-        if (!e)
-            e = store_put_audit(s, audit, ec);
-        if (!e)
-            e = store_commit_txn(s, ec);
-    }
-    store_end_txn(s);
+    e = store_end_audited(s, e, removal == GROUP_REMOVED ? audit : NULL, ec);
     if (!e)
         *out = removal;
     return e ? err_wrap(ec, e, "remove group %" PRId64, from->id) : ERR_OK;

@@ -12,9 +12,9 @@
 
 #include "shardwheel/job/times.h"
 #include "shardwheel/store/guard.h"
+#include "store/conn/rows.h"
 #include "store/plan/claim_impl.h"
 
-#define NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 #define NODE_FRESH_MS "5000"
@@ -24,12 +24,19 @@
 
 /* ---- holding the row ----------------------------------------------------------------------------------------- */
 
-static void put_name(struct sqlbuf *q, const char *prefix, const char *incarnation, int64_t connection)
+/* name(of the lock, text that follows. */
+static void put_call(struct store_session *s, const char *function, const char *prefix, const char *incarnation,
+                     int64_t connection)
 {
     char name[80];
 
     snprintf(name, sizeof name, "%s%.32s_%" PRId64, prefix, incarnation, connection);
-    sql_text(q, name);
+    sql_put(&s->sql, "?(?", sql_word(function), name);
+}
+
+static int64_t own_connection(const struct store_session *s)
+{
+    return s->db ? db_connection_id(s->db) : 0;
 }
 
 /* Looked for without a lock first: the check for a duplicate would wait for a Java admin. */
@@ -55,9 +62,9 @@ enum err store_ask_guard(struct store_session *s, const char *incarnation, int64
     enum err e = make_row(s, ec);
 
     if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT GET_LOCK(");
-        put_name(q, "sw_asks_", incarnation, db_connection_id(s->db));
-        sql_puts(q, ", 0)");
+        store_start_sql(s, "SELECT ");
+        put_call(s, "GET_LOCK", "sw_asks_", incarnation, own_connection(s));
+        sql_puts(&s->sql, ", 0)");
         e = store_query_number(s, 0, &got, ec);
     }
     if (!e && got != 1)
@@ -65,7 +72,7 @@ enum err store_ask_guard(struct store_session *s, const char *incarnation, int64
     if (!e)
         e = store_begin_txn(s, ec);
     if (!e) {
-        *connection = db_connection_id(s->db);
+        *connection = own_connection(s);
         e = send_request(s, ec);
     }
     return e ? err_wrap(ec, e, "ask for the guard against Java admins") : ERR_OK;
@@ -84,17 +91,11 @@ static enum err settle_request(struct store_session *s, const char *incarnation,
     db_rows_destroy(rows);
     if (!found)
         return err_set(ec, ERR_CONFLICT, "the row schedule_lock of xxl_job_lock is gone");
-    struct sqlbuf *q = store_start_sql(s, "SELECT GET_LOCK(");
-    put_name(q, "sw_guard_", incarnation, db_connection_id(s->db));
-    sql_puts(q, ", 0), " NOW_MS);
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    found = db_rows_next(rows) && db_int(rows, 0) == 1;
-    if (found)
-        *proven_ms = db_int(rows, 1);
-    db_rows_destroy(rows);
-    return found ? ERR_OK : err_set(ec, ERR_STATE, "the server does not give a lock of the session's own name");
+    store_start_sql(s, "SELECT IF(");
+    put_call(s, "GET_LOCK", "sw_guard_", incarnation, own_connection(s));
+    sql_puts(&s->sql, ", 0) = 1, " STORE_NOW_MS ", 0)");
+    e = store_query_number(s, 0, proven_ms, ec);
+    return e || *proven_ms ? e : err_set(ec, ERR_STATE, "the server does not give a lock of the session's own name");
 }
 
 enum err store_wait_guard(struct store_session *s, const char *incarnation, int timeout_ms, bool *held,
@@ -112,22 +113,19 @@ enum err store_wait_guard(struct store_session *s, const char *incarnation, int 
 
 enum err store_ping_guard(struct store_session *s, int64_t *proven_ms, struct errctx *ec)
 {
-    enum err e;
+    /* The function sleeps after the time was read. */
+    enum err e = store_number(s, 0, proven_ms, ec, "SELECT " STORE_NOW_MS ", SLEEP(0.9)");
 
-    /* Not store_ready_session: a new connection would hold nothing. The function sleeps after the time was read. */
-    e = store_number(s, 0, proven_ms, ec, "SELECT " NOW_MS ", SLEEP(0.9)");
     return e ? err_wrap(ec, e, "hold the guard against Java admins") : ERR_OK;
 }
 
 void store_end_guard(struct store_session *s, const char *incarnation)
 {
-    struct sqlbuf *q;
-
     if (!s->db || !s->in_txn)
         return;
-    q = store_start_sql(s, "DO RELEASE_LOCK(");
-    put_name(q, "sw_guard_", incarnation, db_connection_id(s->db));
-    sql_puts(q, ")");
+    store_start_sql(s, "DO ");
+    put_call(s, "RELEASE_LOCK", "sw_guard_", incarnation, own_connection(s));
+    sql_puts(&s->sql, ")");
     if (!store_exec_sql(s, NULL, NULL))
         store_end_txn(s);
 }
@@ -137,28 +135,23 @@ void store_end_guard(struct store_session *s, const char *incarnation)
 enum err store_write_guard(struct store_session *s, const char *incarnation, int64_t connection, int64_t proven_ms,
                            struct errctx *ec)
 {
-    struct sql_value at = connection ? sql_of_int(proven_ms) : sql_word(NOW_MS);
-    enum err e = store_ready_session(s, ec);
+    struct sql_value at = connection ? sql_of_int(proven_ms) : sql_word(STORE_NOW_MS);
+    enum err e = store_exec(s, NULL, ec,
+                            "INSERT INTO shardwheel_guard (incarnation, connection, proven_ms) VALUES (?, ?, ?) "
+                            "ON DUPLICATE KEY UPDATE connection = ?, proven_ms = ?",
+                            sql_fitted(incarnation, 32, TEXT_AS_IS), connection, at, connection, at);
 
-    if (e)
-        return e;
-    e = store_exec(s, NULL, ec,
-                   "INSERT INTO shardwheel_guard (incarnation, connection, proven_ms) VALUES (?, ?, ?) "
-                   "ON DUPLICATE KEY UPDATE connection = ?, proven_ms = ?",
-                   sql_fitted(incarnation, 32, TEXT_AS_IS), connection, at, connection, at);
     return e ? err_wrap(ec, e, "write the row of the guard") : ERR_OK;
 }
 
 enum err store_delete_guard(struct store_session *s, const char *incarnation, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    struct sqlbuf *q =
+        store_start_sql(s, "DELETE FROM shardwheel_guard WHERE proven_ms < " STORE_NOW_MS " - " ROW_OLD_MS);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_guard WHERE proven_ms < " NOW_MS " - " ROW_OLD_MS);
     if (incarnation)
         sql_put(q, " OR incarnation = ?", sql_fitted(incarnation, 32, TEXT_AS_IS));
-    e = store_exec_sql(s, NULL, ec);
+    enum err e = store_exec_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "remove rows of guards") : ERR_OK;
 }
 
@@ -166,14 +159,11 @@ enum err store_check_asking(struct store_session *s, const char *incarnation, in
                             struct errctx *ec)
 {
     int64_t user = 0;
-    enum err e = store_ready_session(s, ec);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT IS_USED_LOCK(");
-    put_name(q, "sw_asks_", incarnation, connection);
-    sql_puts(q, ")");
-    e = store_query_number(s, 0, &user, ec);
+    store_start_sql(s, "SELECT ");
+    put_call(s, "IS_USED_LOCK", "sw_asks_", incarnation, connection);
+    sql_puts(&s->sql, ")");
+    enum err e = store_query_number(s, 0, &user, ec);
     *alive = user == connection;
     return e;
 }
@@ -182,7 +172,7 @@ enum err store_check_asking(struct store_session *s, const char *incarnation, in
 enum err store_is_guard_in_way(struct store_session *s, bool *in_way, struct errctx *ec)
 {
     int64_t rows = 0;
-    enum err e = store_ask_number(s, 0, &rows, ec, "SELECT COUNT(*) FROM xxl_job_lock");
+    enum err e = store_number(s, 0, &rows, ec, "SELECT COUNT(*) FROM xxl_job_lock");
 
     *in_way = e == ERR_CONFLICT;
     return *in_way ? ERR_OK : e;
@@ -190,29 +180,26 @@ enum err store_is_guard_in_way(struct store_session *s, bool *in_way, struct err
 
 enum err store_kill_session(struct store_session *s, int64_t connection, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
     return store_exec(s, NULL, ec, "KILL CONNECTION ?", connection);
 }
 
 enum err store_count_guards(struct store_session *s, const char *except, int *nodes, int *held, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_ask(s, &rows, ec,
-                           "SELECT COUNT(*), SUM(COALESCE(IS_USED_LOCK(" NAME_OF_ROW
-                           ") = connection, 0)) FROM shardwheel_guard WHERE proven_ms > " NOW_MS " - " NODE_FRESH_MS
-                           " AND incarnation <> ?",
-                           sql_fitted(except, 32, TEXT_AS_IS));
+    struct counts {
+        int nodes, held;
+    } counts;
+    static const struct row_type row = ROWS(struct counts, FIELDS(struct counts, nodes, held));
 
+    store_sql(s,
+              "SELECT COUNT(*), SUM(COALESCE(IS_USED_LOCK(" NAME_OF_ROW
+              ") = connection, 0)) FROM shardwheel_guard WHERE proven_ms > " STORE_NOW_MS " - " NODE_FRESH_MS
+              " AND incarnation <> ?",
+              sql_fitted(except, 32, TEXT_AS_IS));
+    enum err e = store_read_row(s, &row, &counts, NULL, ec);
     if (e)
         return err_wrap(ec, e, "look for other guards");
-    if (db_rows_next(rows)) {
-        *nodes = (int)db_int(rows, 0);
-        *held = (int)db_int(rows, 1);
-    }
-    db_rows_destroy(rows);
+    *nodes = counts.nodes;
+    *held = counts.held;
     return ERR_OK;
 }
 
@@ -221,7 +208,7 @@ enum err store_count_guards(struct store_session *s, const char *except, int *no
 /* A subquery is no part of what FOR UPDATE locks. */
 const char store_guards_column[] =
     "(SELECT GROUP_CONCAT(incarnation, ':', connection ORDER BY proven_ms DESC) FROM shardwheel_guard WHERE "
-    "proven_ms > " NOW_MS " - " DIGITS(GUARD_PROOF_MS) " AND IS_USED_LOCK(" NAME_OF_ROW ") = connection)";
+    "proven_ms > " STORE_NOW_MS " - " DIGITS(GUARD_PROOF_MS) " AND IS_USED_LOCK(" NAME_OF_ROW ") = connection)";
 
 /* The newest come first; a list that the server cut, or that is too long, loses its end only. */
 void store_parse_guards(const char *text, struct claim_guards *out)
@@ -250,27 +237,33 @@ void store_parse_guards(const char *text, struct claim_guards *out)
 enum err store_check_guards(struct store_session *s, const struct claim_guards *guards, bool *held, struct errctx *ec)
 {
     int64_t alive = 0;
-    enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT 0");
+    store_start_sql(s, "SELECT 0");
     for (int i = 0; i < guards->count; i++) {
-        sql_puts(q, " + COALESCE(IS_USED_LOCK(");
-        put_name(q, "sw_guard_", guards->list[i].incarnation, guards->list[i].connection);
-        sql_put(q, ") = ?, 0)", guards->list[i].connection);
+        put_call(s, " + COALESCE(IS_USED_LOCK", "sw_guard_", guards->list[i].incarnation, guards->list[i].connection);
+        sql_put(&s->sql, ") = ?, 0)", guards->list[i].connection);
     }
-    e = store_query_number(s, 0, &alive, ec);
-    if (e)
-        return err_wrap(ec, e, "check the guard against Java admins");
+    enum err e = store_query_number(s, 0, &alive, ec);
     *held = alive > 0;
-    return ERR_OK;
+    return e ? err_wrap(ec, e, "check the guard against Java admins") : ERR_OK;
+}
+
+enum err store_load_guards(struct store_session *s, struct claim_guards *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_query(s, &rows, ec, "SELECT ?", sql_word(store_guards_column));
+
+    out->count = 0;
+    if (!e && db_rows_next(rows))
+        store_parse_guards(db_text(rows, 0), out);
+    db_rows_destroy(rows);
+    return e;
 }
 
 enum err store_load_uptime_s(struct store_session *s, int64_t *out_s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ask(s, &rows, ec, "SHOW GLOBAL STATUS LIKE 'Uptime'");
+    enum err e = store_query(s, &rows, ec, "SHOW GLOBAL STATUS LIKE 'Uptime'");
 
     if (e)
         return err_wrap(ec, e, "ask since when the server runs");

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 #define FIXED_COLUMNS 7 /* in front of those of the fields */
 
@@ -52,23 +52,6 @@ static void put_events(struct sqlbuf *q, int64_t job_id, const char *const *name
     sql_puts(q, ")");
 }
 
-static struct job_change_row read_change(const struct db_rows *rows, size_t names)
-{
-    struct job_change_row row = {.at_ms = db_int(rows, 0),
-                                 .by_others = db_int(rows, 1) == 1,
-                                 .job_group = db_int(rows, 2),
-                                 .action = db_text_or_empty(rows, 3),
-                                 .who = db_text_or_empty(rows, 4),
-                                 .via = db_text_or_empty(rows, 5),
-                                 .run = db_int(rows, 6)};
-
-    for (unsigned i = 0; i < names; i++) {
-        row.before[i] = db_text(rows, FIXED_COLUMNS + i);
-        row.after[i] = db_text(rows, FIXED_COLUMNS + (unsigned)names + i);
-    }
-    return row;
-}
-
 static int compare_changes(const void *a, const void *b)
 {
     const struct job_change_row *x = a, *y = b;
@@ -79,32 +62,28 @@ static int compare_changes(const void *a, const void *b)
 enum err store_load_job_changes(struct store_session *s, int64_t job_id, const char *const *names, size_t name_count,
                                 int64_t from_ms, size_t max, int limit_ms, struct job_changes *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    struct row_type changes =
+        ROWS(struct job_change_row, FIELDS(struct job_change_row, at_ms, by_others, job_group, action, who, via, run));
+    struct row_field *before = changes.fields + FIXED_COLUMNS, *after = before + name_count;
+    struct job_changes read = {0};
+    struct sqlbuf *q = store_start_limited(s, limit_ms, "* FROM (");
 
     assert(name_count <= CHANGE_FIELDS_MAX);
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms, "* FROM (");
-        put_audit(q, job_id, names, name_count, from_ms, max);
-        sql_puts(q, " UNION ALL ");
-        put_events(q, job_id, names, name_count, from_ms, max);
-        sql_puts(q, ") c");
-        e = store_query_sql(s, &rows, ec);
+    for (size_t i = 0; i < name_count; i++) {
+        before[i] = (struct row_field)FIELD_NULL_TEXT(struct job_change_row, before[i]);
+        after[i] = (struct row_field)FIELD_NULL_TEXT(struct job_change_row, after[i]);
     }
-    struct job_change_row *items = db_rows_room(&rows, sizeof *items, &e, ec);
+    put_audit(q, job_id, names, name_count, from_ms, max);
+    sql_puts(q, " UNION ALL ");
+    put_events(q, job_id, names, name_count, from_ms, max);
+    sql_puts(q, ") c");
+    enum err e = store_read_list(s, &changes, &read, ec);
     if (e)
         return err_wrap(ec, e, "read the changes of job %" PRId64, job_id);
-    while (db_rows_next(rows))
-        items[n++] = read_change(rows, name_count);
-    qsort(items, n, sizeof *items, compare_changes);
-    *out = (struct job_changes){.items = items, .count = n, .cut = n >= max, .memory = rows};
+    qsort(read.items, read.count, sizeof *read.items, compare_changes);
+    read.cut = read.count >= max;
+    *out = read;
     return ERR_OK;
 }
 
-void job_changes_fini(struct job_changes *changes)
-{
-    db_rows_destroy(changes->memory);
-    free(changes->items);
-    *changes = (struct job_changes){0};
-}
+STORE_LIST_FINI(job_changes, items)

@@ -5,74 +5,33 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
-static int64_t read_time(const struct store_session *s, const char *text)
-{
-    int64_t at_s;
-
-    return text && datetime_parse(s->st->zone, text, &at_s) ? at_s : 0;
-}
-
-static struct told_row read_row(const struct store_session *s, const struct db_rows *rows)
-{
-    return (struct told_row){.id = db_int(rows, 0),
-                             .triggered_s = read_time(s, db_text(rows, 1)),
-                             .handled_s = read_time(s, db_text(rows, 2)),
-                             .trigger_code = (int)db_int(rows, 3),
-                             .handle_code = (int)db_int(rows, 4),
-                             .address = db_text_or_empty(rows, 5),
-                             .head = db_text_or_empty(rows, 6),
-                             .tail = db_text_or_empty(rows, 7),
-                             .handle_head = db_text_or_empty(rows, 8),
-                             .retries_left = (int)db_int(rows, 9)};
-}
-
-static enum err load_some(struct store_session *s, int64_t job_id, const int64_t *ids, size_t count,
-                          struct told_rows *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e =
-        store_query(s, &rows, ec,
-                    "SELECT id, trigger_time, handle_time, trigger_code, handle_code, executor_address, "
-                    "LEFT(trigger_msg, ?), RIGHT(trigger_msg, ?), LEFT(handle_msg, ?), executor_fail_retry_count FROM "
-                    "xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) AND job_id = ? ORDER BY id",
-                    TOLD_HEAD, TOLD_TAIL, TOLD_TAIL, sql_list(ids, count), job_id);
-
-    if (e)
-        return e;
-    out->memory[out->memory_count++] = rows;
-    while (db_rows_next(rows))
-        out->items[out->count++] = read_row(s, rows);
-    return ERR_OK;
-}
+STORE_LIST_FINI(told_rows, items)
 
 enum err store_load_told_rows(struct store_session *s, int64_t job_id, int64_t *ids, size_t count,
                               struct told_rows *out, struct errctx *ec)
 {
-    struct told_rows rows = {.items = calloc(count + 1, sizeof *rows.items),
-                             .memory = calloc(count / STORE_LIST_MAX + 1, sizeof *rows.memory)};
-    enum err e = rows.items && rows.memory ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    static const struct row_type told =
+        ROWS(struct told_row, FIELDS(struct told_row, id), TIME(struct told_row, triggered_s, 0),
+             TIME(struct told_row, handled_s, 0),
+             FIELDS(struct told_row, trigger_code, handle_code, address, head, tail, handle_head, retries_left));
+    struct told_rows rows = {0};
+    enum err e = ERR_OK;
 
-    if (!e)
-        e = store_ready_session(s, ec);
     qsort(ids, count, sizeof *ids, compare_int64);
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
-        e = load_some(s, job_id, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, &rows, ec);
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        store_sql(s,
+                  "SELECT id, trigger_time, handle_time, trigger_code, handle_code, executor_address, "
+                  "LEFT(trigger_msg, ?), RIGHT(trigger_msg, ?), LEFT(handle_msg, ?), executor_fail_retry_count FROM "
+                  "xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) AND job_id = ? ORDER BY id",
+                  TOLD_HEAD, TOLD_TAIL, TOLD_TAIL, sql_part(ids, count, at), job_id);
+        e = store_append_list(s, &told, &rows, ec);
+    }
     if (e) {
         told_rows_fini(&rows);
         return err_wrap(ec, e, "read %zu rows of job %" PRId64, count, job_id);
     }
     *out = rows;
     return ERR_OK;
-}
-
-void told_rows_fini(struct told_rows *rows)
-{
-    for (size_t i = 0; i < rows->memory_count; i++)
-        db_rows_destroy(rows->memory[i]);
-    free(rows->memory);
-    free(rows->items);
-    *rows = (struct told_rows){0};
 }

@@ -60,6 +60,7 @@ static enum err look(struct hosts *h, struct store_session *s, struct host_facts
 {
     enum err e = ERR_OK;
 
+    s->is_bound = true; /* what is found is all of one server */
     out->reached = true;
     out->galera = db_is_galera(s->db);
     snprintf(out->server, sizeof out->server, "%s", db_get_server(s->db));

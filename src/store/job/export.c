@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/store/export.h"
 
-#include <stdlib.h>
-
 #include "store/group/group_impl.h"
 #include "store/job/job_impl.h"
 
-void export_names_fini(struct export_names *list)
-{
-    db_rows_destroy(list->memory);
-    free(list->items);
-    *list = (struct export_names){0};
-}
+STORE_LIST_FINI(export_names, items)
 
 /* ---- the order --------------------------------------------------------------------------------------------------- */
 
@@ -66,19 +59,12 @@ static void put_jobs(struct sqlbuf *q, const struct export_filter *f)
     sql_put(q, " AND i.id IN (??", sql_list(f->jobs, f->job_count), sql_word(f->job_count ? ")" : "0)"));
 }
 
-static enum err begin_reading(struct store_session *s, struct store_features *features, struct errctx *ec)
-{
-    enum err e = store_get_features(s, features, ec);
-
-    return e ? e : store_ready_session(s, ec);
-}
-
 enum err store_list_export_groups(struct store_session *s, const struct export_filter *filter,
                                   const struct export_name *after, int64_t limit, int limit_ms, struct group_infos *out,
                                   struct errctx *ec)
 {
     struct store_features features;
-    enum err e = begin_reading(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
         struct sqlbuf *q = store_start_limited(s, limit_ms, "id, app_name, ");
@@ -107,19 +93,9 @@ static void put_names(struct sqlbuf *q, const struct group_filter *filter, const
 
 static enum err read_names(struct store_session *s, struct export_names *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct export_names list = {0};
-    enum err e = store_query_sql(s, &rows, ec);
+    static const struct row_type names = ROWS(struct export_name, FIELDS(struct export_name, id, app_name, name));
 
-    list.items = db_rows_room(&rows, sizeof *list.items, &e, ec);
-    if (e)
-        return e;
-    list.memory = rows;
-    while (db_rows_next(rows))
-        list.items[list.count++] = (struct export_name){
-            .id = db_int(rows, 0), .app_name = db_text_or_empty(rows, 1), .name = db_text_or_empty(rows, 2)};
-    *out = list;
-    return ERR_OK;
+    return store_read_list(s, &names, out, ec);
 }
 
 enum err store_list_export_jobs(struct store_session *s, const struct export_filter *filter,
@@ -127,7 +103,7 @@ enum err store_list_export_jobs(struct store_session *s, const struct export_fil
                                 struct errctx *ec)
 {
     struct store_features features;
-    enum err e = begin_reading(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
         struct sqlbuf *q = store_start_limited(s, limit_ms, "");
@@ -143,7 +119,7 @@ enum err store_load_export_names(struct store_session *s, const struct group_fil
                                  size_t count, struct export_names *out, struct errctx *ec)
 {
     struct store_features features;
-    enum err e = begin_reading(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
         struct sqlbuf *q = store_start_sql(s, "SELECT ");
@@ -157,24 +133,18 @@ enum err store_load_export_names(struct store_session *s, const struct group_fil
 enum err store_measure_sources(struct store_session *s, struct export_name *items, size_t count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = ERR_OK;
 
-    if (!e) {
-        struct sqlbuf *q =
-            store_start_sql(s, "SELECT id, LENGTH(glue_source) FROM xxl_job_info WHERE glue_source <> '' AND id IN (0");
-        for (size_t i = 0; i < count; i++) {
-            items[i].source_bytes = 0;
-            sql_put(q, ",?", items[i].id);
-        }
-        sql_puts(q, ")");
-        e = store_query_sql(s, &rows, ec);
-    }
-    while (!e && db_rows_next(rows)) {
-        for (size_t i = 0; i < count; i++) {
+    if (count > 0)
+        e = store_query(s, &rows, ec,
+                        "SELECT id, LENGTH(glue_source) FROM xxl_job_info WHERE glue_source <> '' AND id IN (?)",
+                        sql_each(items, count, id));
+    for (size_t i = 0; i < count; i++)
+        items[i].source_bytes = 0;
+    while (!e && db_rows_next(rows))
+        for (size_t i = 0; i < count; i++)
             if (items[i].id == db_int(rows, 0))
                 items[i].source_bytes = db_int(rows, 1);
-        }
-    }
     db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "measure the sources of %zu jobs", count) : ERR_OK;
 }

@@ -3,62 +3,40 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "store/people/audit.h"
-
-static int64_t read_time(const struct store_session *s, const char *text)
-{
-    int64_t at_s;
-
-    return datetime_parse(s->st->zone, text, &at_s) ? at_s : INT64_MIN;
-}
 
 static enum err query_now(struct store_session *s, int64_t job_id, const char *behind, struct glue_now *out,
                           struct errctx *ec)
 {
+    static const struct row_type now =
+        ROWS(struct glue_now, FIELDS(struct glue_now, job_id, group, name, type),
+             NULL_TEXTS(struct glue_now, source, remark), TIME(struct glue_now, updated_s, INT64_MIN));
     struct store_features features;
-    struct db_rows *rows = NULL;
     enum err e = store_get_features(s, &features, ec);
 
     if (e)
         return e;
-    e = store_query(
-        s, &rows, ec,
-        "SELECT job_group, glue_type, glue_source, glue_remark, glue_updatetime, ? FROM xxl_job_info WHERE id = ??",
+    store_sql(
+        s,
+        "SELECT id, job_group, ?, glue_type, glue_source, glue_remark, glue_updatetime FROM xxl_job_info WHERE id = ??",
         sql_word(features.job_name_is_desc ? "job_desc" : "name"), job_id, sql_word(behind));
-    if (!e && !db_rows_next(rows)) {
-        db_rows_destroy(rows);
-        e = err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
-    }
-    if (e)
-        return e;
-    *out = (struct glue_now){.job_id = job_id,
-                             .group = db_int(rows, 0),
-                             .type = db_text_or_empty(rows, 1),
-                             .source = db_text(rows, 2),
-                             .remark = db_text(rows, 3),
-                             .updated_s = read_time(s, db_text(rows, 4)),
-                             .name = db_text_or_empty(rows, 5),
-                             .memory = rows};
-    return ERR_OK;
+    e = store_read_row(s, &now, out, &out->memory, ec);
+    return e == ERR_NOTFOUND ? err_set(ec, e, "there is no job %" PRId64, job_id) : e;
 }
 
 enum err store_load_glue(struct store_session *s, int64_t job_id, struct glue_now *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = query_now(s, job_id, "", out, ec);
 
-    if (!e)
-        e = query_now(s, job_id, "", out, ec);
     return e ? err_wrap(ec, e, "read the source of job %" PRId64, job_id) : ERR_OK;
 }
 
 void glue_now_fini(struct glue_now *now)
 {
-    db_rows_destroy(now->memory);
+    store_free_memory(now->memory);
     *now = (struct glue_now){0};
 }
 
@@ -150,37 +128,17 @@ enum err store_save_glue(struct store_session *s, const struct glue_change *chan
 
 /* ---- versions ---------------------------------------------------------------------------------------------------- */
 
-static enum err read_versions(struct store_session *s, struct glue_versions *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    size_t count = 0;
-    enum err e = store_query_sql(s, &rows, ec);
-    struct glue_version *items = db_rows_room(&rows, sizeof *items, &e, ec);
-
-    if (e)
-        return e;
-    while (db_rows_next(rows))
-        items[count++] = (struct glue_version){.id = db_int(rows, 0),
-                                               .type = db_text_or_empty(rows, 1),
-                                               .remark = db_text_or_empty(rows, 2),
-                                               .added_s = read_time(s, db_text(rows, 3)),
-                                               .length = db_int(rows, 4),
-                                               .source = db_text(rows, 5)};
-    *out = (struct glue_versions){.items = items, .count = count, .memory = rows};
-    return ERR_OK;
-}
+static const struct row_type versions = ROWS(
+    struct glue_version, FIELDS(struct glue_version, id, type, remark), TIME(struct glue_version, added_s, INT64_MIN),
+    FIELDS(struct glue_version, length), NULL_TEXTS(struct glue_version, source));
 
 enum err store_load_glue_versions(struct store_session *s, int64_t job_id, struct glue_versions *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (!e) {
-        store_sql(s,
-                  "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), NULL FROM xxl_job_logglue WHERE "
-                  "job_id = ? ORDER BY update_time DESC, id DESC LIMIT ?",
-                  job_id, GLUE_VERSIONS_KEPT);
-        e = read_versions(s, out, ec);
-    }
+    store_sql(s,
+              "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), NULL FROM xxl_job_logglue WHERE "
+              "job_id = ? ORDER BY update_time DESC, id DESC LIMIT ?",
+              job_id, GLUE_VERSIONS_KEPT);
+    enum err e = store_read_list(s, &versions, out, ec);
     return e ? err_wrap(ec, e, "read the versions of job %" PRId64, job_id) : ERR_OK;
 }
 
@@ -188,15 +146,12 @@ enum err store_load_glue_version(struct store_session *s, int64_t job_id, int64_
                                  struct errctx *ec)
 {
     struct glue_versions read = {0};
-    enum err e = store_ready_session(s, ec);
 
-    if (!e) {
-        store_sql(s,
-                  "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), glue_source FROM xxl_job_logglue "
-                  "WHERE id = ? AND job_id = ?",
-                  id, job_id);
-        e = read_versions(s, &read, ec);
-    }
+    store_sql(s,
+              "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), glue_source FROM xxl_job_logglue "
+              "WHERE id = ? AND job_id = ?",
+              id, job_id);
+    enum err e = store_read_list(s, &versions, &read, ec);
     if (!e && read.count == 0) {
         glue_versions_fini(&read);
         e = err_set(ec, ERR_NOTFOUND, "the job has no version %" PRId64, id);
@@ -207,9 +162,4 @@ enum err store_load_glue_version(struct store_session *s, int64_t job_id, int64_
     return ERR_OK;
 }
 
-void glue_versions_fini(struct glue_versions *versions)
-{
-    db_rows_destroy(versions->memory);
-    free(versions->items);
-    *versions = (struct glue_versions){0};
-}
+STORE_LIST_FINI(glue_versions, items)

@@ -4,7 +4,7 @@
 #define STORE_JOB_JOB_IMPL_H
 
 #include "shardwheel/store/jobs.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 /* Settings of one job within a transaction; none set where it has no row. settings.c */
 MUST_CHECK enum err store_read_settings(struct store_session *s, int64_t job_id, struct job_settings *out,

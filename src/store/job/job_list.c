@@ -2,10 +2,7 @@
 /* Jobs, read: pages by filters, counts, and what they did last. */
 #include "store/job/job_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "store/conn/datetime.h"
 
 #define SKIPPED_LIKE "<!--sw:s:%" /* see fire_format_skipped_mark */
 
@@ -27,64 +24,27 @@ void job_put_columns(struct sqlbuf *q, const struct store_features *features, si
     }
 }
 
-static int64_t read_instant(const struct zone *zone, const char *text)
+enum err job_list_read(struct store_session *s, struct job_list *out, struct errctx *ec)
 {
-    int64_t s;
+    struct row_type rows = ROWS(struct job_row, FIELDS(struct job_row, id), TIME(struct job_row, added_s, TIME_NONE),
+                                TIME(struct job_row, updated_s, TIME_NONE), TIME(struct job_row, glue_s, TIME_NONE));
 
-    return text && datetime_parse(zone, text, &s) ? s : TIME_NONE;
-}
-
-static void read_row(const struct zone *zone, const struct db_rows *rows, struct job_row *out)
-{
-    *out = (struct job_row){.id = db_int(rows, 0),
-                            .added_s = read_instant(zone, db_text(rows, 1)),
-                            .updated_s = read_instant(zone, db_text(rows, 2)),
-                            .glue_s = read_instant(zone, db_text(rows, 3))};
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
 
-        if (c->is_text)
-            job_row_set_text(out, c, db_text(rows, 4 + (unsigned)k));
-        else
-            job_row_set_number(out, c, db_int(rows, 4 + (unsigned)k));
+        rows.fields[4 + k] =
+            (struct row_field){.kind = c->is_text ? FIELD_NULL : FIELD_NUMBER, .at = c->at, .size = sizeof(int64_t)};
     }
+    return store_read_list(s, &rows, out, ec);
 }
 
-enum err job_list_read(struct store_session *s, struct job_list *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    struct job_list list = {0};
-    enum err e = store_query_sql(s, &rows, ec);
-
-    list.rows = db_rows_room(&rows, sizeof *list.rows, &e, ec);
-    if (e)
-        return e;
-    list.memory = rows;
-    while (db_rows_next(rows))
-        read_row(s->st->zone, rows, &list.rows[list.count++]);
-    *out = list;
-    return ERR_OK;
-}
-
-void job_list_fini(struct job_list *list)
-{
-    db_rows_destroy(list->memory);
-    free(list->rows);
-    *list = (struct job_list){0};
-}
-
-static enum err begin_reading(struct store_session *s, struct store_features *features, struct errctx *ec)
-{
-    enum err e = store_get_features(s, features, ec);
-
-    return e || s->in_txn ? e : store_ready_session(s, ec);
-}
+STORE_LIST_FINI(job_list, rows)
 
 enum err store_load_jobs(struct store_session *s, const int64_t *ids, size_t count, struct job_list *out,
                          struct errctx *ec)
 {
     struct store_features features;
-    enum err e = begin_reading(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
         struct sqlbuf *q = store_start_sql(s, "SELECT ");
@@ -101,12 +61,12 @@ enum err store_load_job_groups(struct store_session *s, const int64_t *ids, size
                                struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
 
     memset(out, 0, count * sizeof *out);
-    if (e || count == 0)
-        return e;
-    e = store_query(s, &rows, ec, "SELECT id, job_group FROM xxl_job_info WHERE id IN (?)", sql_list(ids, count));
+    if (count == 0)
+        return ERR_OK;
+    enum err e =
+        store_query(s, &rows, ec, "SELECT id, job_group FROM xxl_job_info WHERE id IN (?)", sql_list(ids, count));
     while (!e && db_rows_next(rows))
         for (size_t i = 0; i < count; i++)
             if (ids[i] == db_int(rows, 0))
@@ -118,35 +78,31 @@ enum err store_load_job_groups(struct store_session *s, const int64_t *ids, size
 enum err store_load_job_moves(struct store_session *s, const int64_t *ids, size_t count, struct job_moves *out,
                               struct errctx *ec)
 {
+    static const struct row_type moves = ROWS(struct job_moves, SKIP, FIELDS(struct job_moves, group, runs, next_ms));
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
 
     memset(out, 0, count * sizeof *out);
-    if (e || count == 0)
-        return e;
-    e = store_query(s, &rows, ec,
-                    "SELECT id, job_group, trigger_status = 1, trigger_next_time FROM xxl_job_info WHERE id IN (?)",
-                    sql_list(ids, count));
+    if (count == 0)
+        return ERR_OK;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT id, job_group, trigger_status = 1, IF(trigger_status = 1, trigger_next_time, 0) "
+                             "FROM xxl_job_info WHERE id IN (?)",
+                             sql_list(ids, count));
     while (!e && db_rows_next(rows))
         for (size_t i = 0; i < count; i++)
             if (ids[i] == db_int(rows, 0))
-                out[i] = (struct job_moves){.group = db_int(rows, 1),
-                                            .runs = db_int(rows, 2) == 1,
-                                            .next_ms = db_int(rows, 2) == 1 ? db_int(rows, 3) : 0};
+                row_read(s, rows, &moves, &out[i]);
     db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "read when %zu jobs fire next", count) : ERR_OK;
 }
 
 enum err store_find_group(struct store_session *s, int64_t group, bool *found, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
+    int64_t there = 0;
+    enum err e = store_number(s, 0, &there, ec, "SELECT 1 FROM xxl_job_group WHERE id = ?", group);
 
     if (!e)
-        e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_group WHERE id = ?", group);
-    if (!e)
-        *found = db_rows_next(rows);
-    db_rows_destroy(rows);
+        *found = there != 0;
     return e ? err_wrap(ec, e, "look for a group") : ERR_OK;
 }
 
@@ -161,23 +117,10 @@ void job_filter_escape(struct buf *out, const char *text)
     }
 }
 
-static void put_like(struct sqlbuf *q, const char *column, const char *part)
-{
-    sql_put(q, "? LIKE CONCAT('%', ?, '%')", sql_word(column), part);
-}
-
 static void put_and_like(struct sqlbuf *q, const char *column, const char *part)
 {
-    if (!part || !part[0])
-        return;
-    sql_puts(q, " AND i.");
-    put_like(q, column, part);
-}
-
-/* The pattern is a plain number: an id. */
-static bool is_id(const char *part, int64_t *id)
-{
-    return parse_int(part, 1, INT32_MAX, id);
+    if (part && part[0])
+        sql_put(q, " AND i.? LIKE CONCAT('%', ?, '%')", sql_word(column), part);
 }
 
 static void put_text(struct sqlbuf *q, const char *name, const char *part)
@@ -186,19 +129,13 @@ static void put_text(struct sqlbuf *q, const char *name, const char *part)
 
     if (!part || !part[0])
         return;
-    sql_puts(q, " AND (i.");
-    put_like(q, name, part);
-    sql_puts(q, " OR i.");
-    put_like(q, "executor_handler", part);
-    sql_puts(q, " OR i.");
-    put_like(q, "author", part);
-    sql_puts(q, " OR i.");
-    put_like(q, "executor_param", part);
-    if (is_id(part, &id))
+    sql_put(q,
+            " AND (i.? LIKE CONCAT('%', ?, '%') OR i.executor_handler LIKE CONCAT('%', ?, '%') OR i.author LIKE "
+            "CONCAT('%', ?, '%') OR i.executor_param LIKE CONCAT('%', ?, '%')",
+            sql_word(name), part, part, part, part);
+    if (parse_int(part, 1, INT32_MAX, &id)) /* a plain number: an id */
         sql_put(q, " OR i.id = ?", id);
-    sql_puts(q, " OR i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE ");
-    put_like(q, "t.tags", part);
-    sql_puts(q, "))");
+    sql_put(q, " OR i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE t.tags LIKE CONCAT('%', ?, '%')))", part);
 }
 
 static void put_groups(struct sqlbuf *q, const struct job_filter *f)
@@ -241,14 +178,6 @@ static void put_order(struct sqlbuf *q, enum job_sort sort, const struct store_f
     }
 }
 
-static void put_after_next(struct sqlbuf *q, const struct job_place *after)
-{
-    sql_put(q,
-            " AND (i.trigger_status < ? OR (i.trigger_status = ? AND (i.trigger_next_time > ? OR (i.trigger_next_time "
-            "= ? AND i.id > ?))))",
-            after->status, after->status, after->time_ms, after->time_ms, after->id);
-}
-
 static void put_after(struct sqlbuf *q, const struct job_page_opts *opts, const struct store_features *features)
 {
     const struct job_place *after = &opts->after;
@@ -259,7 +188,12 @@ static void put_after(struct sqlbuf *q, const struct job_page_opts *opts, const 
     switch (opts->sort) {
     case JOBS_NEWEST: sql_put(q, " AND i.id < ?", after->id); break;
     case JOBS_OLDEST: sql_put(q, " AND i.id > ?", after->id); break;
-    case JOBS_NEXT: put_after_next(q, after); break;
+    case JOBS_NEXT:
+        sql_put(q,
+                " AND (i.trigger_status < ? OR (i.trigger_status = ? AND (i.trigger_next_time > ? OR "
+                "(i.trigger_next_time = ? AND i.id > ?))))",
+                after->status, after->status, after->time_ms, after->time_ms, after->id);
+        break;
     case JOBS_NAMED:
         sql_put(q, " AND (? > ? OR (i.id > ? AND ? = ?))", name, after->name, after->id, name, after->name);
         break;
@@ -286,7 +220,7 @@ enum err store_list_jobs(struct store_session *s, const struct job_page_opts *op
                          struct errctx *ec)
 {
     struct store_features features;
-    enum err e = begin_reading(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
         put_page(opts->limit_ms ? store_start_limited(s, opts->limit_ms, "") : store_start_sql(s, "SELECT "), opts,
@@ -300,7 +234,7 @@ enum err store_count_jobs(struct store_session *s, const struct job_filter *filt
                           struct errctx *ec)
 {
     struct store_features features;
-    enum err e = begin_reading(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
         put_filter(store_start_limited(s, limit_ms, "COUNT(*) FROM xxl_job_info i"), filter, &features);
@@ -328,10 +262,14 @@ static void put_last_run(struct sqlbuf *q, const struct store_features *f, int64
 enum err store_load_last_runs(struct store_session *s, const int64_t *ids, size_t count, int limit_ms,
                               struct job_last_run *out, size_t *out_count, struct errctx *ec)
 {
+    static const struct row_type runs =
+        ROWS(struct job_last_run, FIELDS(struct job_last_run, job_id, log_id),
+             TIME(struct job_last_run, trigger_s, TIME_NONE), TIME(struct job_last_run, handle_s, TIME_NONE),
+             FIELDS(struct job_last_run, trigger_code, handle_code, skipped));
     struct store_features features;
     struct db_rows *rows = NULL;
     struct sqlbuf *q;
-    enum err e = begin_reading(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     *out_count = 0;
     if (e || count == 0 || (!features.log_job_id_name[0] && !features.log_job_time_name[0]))
@@ -344,13 +282,7 @@ enum err store_load_last_runs(struct store_session *s, const int64_t *ids, size_
     sql_puts(q, ") r");
     e = store_query_sql(s, &rows, ec);
     while (!e && *out_count < count && db_rows_next(rows))
-        out[(*out_count)++] = (struct job_last_run){.job_id = db_int(rows, 0),
-                                                    .log_id = db_int(rows, 1),
-                                                    .trigger_s = read_instant(s->st->zone, db_text(rows, 2)),
-                                                    .handle_s = read_instant(s->st->zone, db_text(rows, 3)),
-                                                    .trigger_code = (int)db_int(rows, 4),
-                                                    .handle_code = (int)db_int(rows, 5),
-                                                    .skipped = db_int(rows, 6) == 1};
+        row_read(s, rows, &runs, &out[(*out_count)++]);
     db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "read the last runs of %zu jobs", count) : ERR_OK;
 }

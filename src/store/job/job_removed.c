@@ -13,16 +13,14 @@ struct removed {
 static enum err find_removed(struct store_session *s, int64_t job_id, int64_t before_ms, struct removed *out,
                              struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_query(s, &rows, ec,
-                             "SELECT job_id, GREATEST(log_id, 0), GREATEST(last_id, 0) FROM shardwheel_removed WHERE "
-                             "job_id > 0 AND ?? ORDER BY job_id LIMIT 1",
-                             sql_word(job_id ? "job_id = " : "at_ms < "), job_id ? job_id : before_ms);
+    static const struct row_type row = ROWS(struct removed, FIELDS(struct removed, job_id, log_id, last_id));
 
-    if (!e && db_rows_next(rows))
-        *out = (struct removed){db_int(rows, 0), db_int(rows, 1), db_int(rows, 2)};
-    db_rows_destroy(rows);
-    return e;
+    store_sql(s,
+              "SELECT job_id, GREATEST(log_id, 0), GREATEST(last_id, 0) FROM shardwheel_removed WHERE job_id > 0 AND "
+              "?? ORDER BY job_id LIMIT 1",
+              sql_word(job_id ? "job_id = " : "at_ms < "), job_id ? job_id : before_ms);
+    enum err e = store_read_row(s, &row, out, NULL, ec);
+    return e == ERR_NOTFOUND ? ERR_OK : e;
 }
 
 /* The next rows of it, ascending. `upto`: how far they have been looked for. */
@@ -49,23 +47,11 @@ static enum err find_rows(struct store_session *s, const struct removed *r, int6
     return e;
 }
 
-static enum err delete_rows(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec)
-{
-    if (count == 0)
-        return ERR_OK;
-    sql_id_among(store_start_sql(s, "DELETE FROM xxl_job_log WHERE "), ids, count);
-    return store_write_sql(s, NULL, ec);
-}
-
 static enum err note_place(struct store_session *s, const struct removed *r, int64_t upto, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, upto >= r->last_id ? "DELETE FROM shardwheel_removed"
-                                                             : "UPDATE shardwheel_removed SET log_id = ");
-
-    if (upto < r->last_id)
-        sql_int(q, upto);
-    sql_put(q, " WHERE job_id = ?", r->job_id);
-    return store_write_sql(s, NULL, ec);
+    if (upto >= r->last_id)
+        return store_write(s, NULL, ec, "DELETE FROM shardwheel_removed WHERE job_id = ?", r->job_id);
+    return store_write(s, NULL, ec, "UPDATE shardwheel_removed SET log_id = ? WHERE job_id = ?", upto, r->job_id);
 }
 
 enum err store_delete_removed(struct store_session *s, int64_t job_id, int64_t before_ms, size_t *deleted, bool *more,
@@ -74,18 +60,18 @@ enum err store_delete_removed(struct store_session *s, int64_t job_id, int64_t b
     int64_t ids[REMOVED_BATCH_MAX], upto = 0;
     struct removed r = {0};
     size_t count = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = find_removed(s, job_id, before_ms, &r, ec);
 
     *deleted = 0;
     *more = false;
-    if (!e)
-        e = find_removed(s, job_id, before_ms, &r, ec);
     if (!e && r.job_id == 0)
         return ERR_OK;
     if (!e)
         e = find_rows(s, &r, ids, &count, &upto, ec);
-    if (!e)
-        e = delete_rows(s, ids, count, ec);
+    if (!e && count > 0) {
+        sql_id_among(store_start_sql(s, "DELETE FROM xxl_job_log WHERE "), ids, count);
+        e = store_write_sql(s, NULL, ec);
+    }
     if (!e)
         e = note_place(s, &r, upto, ec);
     if (e)

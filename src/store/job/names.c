@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 static int compare_names(const void *a, const void *b)
 {
@@ -18,15 +18,7 @@ const struct name_row *names_find(const struct names *names, int64_t id)
     return names->count ? bsearch(&key, names->items, names->count, sizeof key, compare_names) : NULL;
 }
 
-void names_fini(struct names *names)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        free(names->items[i].name);
-        free(names->items[i].app_name);
-    }
-    free(names->items);
-    *names = (struct names){0};
-}
+STORE_LIST_FINI(names, items)
 
 /* Ascending and distinct, for free; NULL: no memory. */
 static int64_t *sort_ids(const int64_t *ids, size_t count, size_t *distinct)
@@ -41,44 +33,21 @@ static int64_t *sort_ids(const int64_t *ids, size_t count, size_t *distinct)
     return sorted;
 }
 
-static bool copy_text(const struct db_rows *rows, unsigned column, char **out)
-{
-    const char *text = db_text(rows, column);
-
-    *out = text ? strdup(text) : NULL;
-    return !text || *out;
-}
-
 /* The statement's rows are id, name, app_name. */
-static enum err read_names(struct store_session *s, size_t room, struct names *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_query_sql(s, &rows, ec);
-
-    for (size_t n = 0; !e && n < room && db_rows_next(rows); n++) {
-        struct name_row *row = &out->items[out->count++];
-
-        row->id = db_int(rows, 0);
-        if (!copy_text(rows, 1, &row->name) || !copy_text(rows, 2, &row->app_name))
-            e = err_set(ec, ERR_NOMEM, "out of memory for names");
-    }
-    db_rows_destroy(rows);
-    return e;
-}
-
 static enum err load(struct store_session *s, const char *columns, const char *table, const int64_t *ids, size_t count,
                      struct names *out, struct errctx *ec)
 {
+    static const struct row_type rows =
+        ROWS(struct name_row, FIELDS(struct name_row, id), NULL_TEXTS(struct name_row, name, app_name));
     size_t distinct;
     int64_t *sorted = sort_ids(ids, count, &distinct);
-    struct names names = {.items = calloc(distinct + 1, sizeof *names.items)};
-    enum err e = sorted && names.items ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    struct names names = {0};
+    enum err e = sorted ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
-    for (size_t at = 0, n; !e && at < distinct; at += n) {
-        n = distinct - at < STORE_LIST_MAX ? distinct - at : STORE_LIST_MAX;
+    for (size_t at = 0; !e && at < distinct; at += STORE_LIST_MAX) {
         store_sql(s, "SELECT id, ?? WHERE id IN (?) ORDER BY id", sql_word(columns), sql_word(table),
-                  sql_list(sorted + at, n));
-        e = read_names(s, n, &names, ec);
+                  sql_part(sorted, distinct, at));
+        e = store_append_list(s, &rows, &names, ec);
     }
     free(sorted);
     if (e)

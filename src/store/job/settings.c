@@ -21,84 +21,51 @@ static void put_columns(struct sqlbuf *q)
         sql_put(q, ", ?", sql_word(job_setting_get(i)->column));
 }
 
-static struct job_settings read_settings(const struct db_rows *rows)
+static bool read_settings(const struct store_session *s, const struct db_rows *row, void *item)
 {
-    struct job_settings read;
+    struct job_settings *read = item;
 
-    job_settings_init(&read, db_int(rows, 0));
+    (void)s;
+    job_settings_init(read, db_int(row, 0));
     for (unsigned i = 0; i < job_setting_count(); i++) {
-        const struct job_setting *row = job_setting_get(i);
-        void *field = (char *)&read + row->offset;
+        const struct job_setting *setting = job_setting_get(i);
+        void *field = (char *)read + setting->offset;
 
-        if (job_setting_find_text(&read, i))
-            snprintf(field, row->size, "%s", db_text_or_empty(rows, i + 1));
-        else if (db_text(rows, i + 1))
-            *(int64_t *)field = db_seconds(rows, i + 1);
+        if (job_setting_find_text(read, i))
+            snprintf(field, setting->size, "%s", db_text_or_empty(row, i + 1));
+        else if (db_text(row, i + 1))
+            *(int64_t *)field = db_seconds(row, i + 1);
     }
-    return read;
+    return true;
 }
 
-static enum err load_some(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **list,
-                          size_t *n, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    struct job_settings *grown;
-    struct sqlbuf *q = store_start_sql(s, "SELECT ");
-    enum err e;
-
-    put_columns(q);
-    sql_put(q, " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id", sql_list(ids, count));
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    grown = realloc(*list, (*n + db_rows_count(rows) + 1) * sizeof **list);
-    if (grown) {
-        *list = grown;
-        while (db_rows_next(rows))
-            grown[(*n)++] = read_settings(rows);
-    } else {
-        e = err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    db_rows_destroy(rows);
-    return e;
-}
+static const struct row_type settings_rows = {.size = sizeof(struct job_settings), .finish = read_settings};
 
 enum err store_load_job_settings(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **out,
                                  size_t *out_count, struct errctx *ec)
 {
-    struct job_settings *list = NULL;
-    size_t n = 0;
-    enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
+    struct row_list list = {.items = calloc(1, sizeof **out)};
+    enum err e = list.items ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
-        e = load_some(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, &list, &n, ec);
-    if (e) {
-        free(list);
-        return err_wrap(ec, e, "read settings of %zu jobs", count);
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT ");
+
+        put_columns(q);
+        sql_put(q, " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id", sql_part(ids, count, at));
+        e = store_append_list(s, &settings_rows, &list, ec);
     }
-    *out = list;
-    *out_count = n;
-    return ERR_OK;
+    e = store_end_array(&list, e, out, out_count);
+    return e ? err_wrap(ec, e, "read settings of %zu jobs", count) : ERR_OK;
 }
 
 enum err store_load_retentions(struct store_session *s, struct job_retention **out, size_t *count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct job_retention *list = NULL;
-    size_t n = 0;
-    enum err e =
-        store_ask(s, &rows, ec,
-                  "SELECT job_id, retention_days FROM shardwheel_job WHERE retention_days IS NOT NULL ORDER BY job_id");
+    static const struct row_type retentions = ROWS(struct job_retention, FIELDS(struct job_retention, job_id, days));
 
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
-    while (!e && db_rows_next(rows))
-        list[n++] = (struct job_retention){.job_id = db_int(rows, 0), .days = db_int(rows, 1)};
-    db_rows_destroy(rows);
-    if (e)
-        return err_wrap(ec, e, "read the retention of jobs");
-    *out = list;
-    *count = n;
-    return ERR_OK;
+    store_start_sql(s, "SELECT job_id, retention_days FROM shardwheel_job WHERE retention_days IS NOT NULL ORDER BY "
+                       "job_id");
+    enum err e = store_read_array(s, &retentions, out, count, ec);
+    return e ? err_wrap(ec, e, "read the retention of jobs") : ERR_OK;
 }
 
 /* ---- what jobs are planned by ------------------------------------------------------------------------------------ */
@@ -138,7 +105,7 @@ enum err store_find_newest_planned(struct store_session *s, int64_t job_id, int6
 enum err store_load_cron_zone(struct store_session *s, char out[ZONE_NAME_MAX], struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ask(s, &rows, ec, "SELECT zone_cron FROM shardwheel_cluster");
+    enum err e = store_query(s, &rows, ec, "SELECT zone_cron FROM shardwheel_cluster");
 
     if (!e)
         snprintf(out, ZONE_NAME_MAX, "%s", db_rows_next(rows) ? db_text_or_empty(rows, 0) : "");
@@ -152,7 +119,7 @@ enum err store_read_settings(struct store_session *s, int64_t job_id, struct job
 {
     struct job_settings *list = NULL;
     size_t count = 0;
-    enum err e = load_some(s, &job_id, 1, &list, &count, ec);
+    enum err e = store_load_job_settings(s, &job_id, 1, &list, &count, ec);
 
     job_settings_init(out, job_id);
     if (!e && count > 0)
@@ -163,22 +130,15 @@ enum err store_read_settings(struct store_session *s, int64_t job_id, struct job
 
 enum err store_check_guard(struct store_session *s, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct claim_guards guards = {0};
-    enum err e = store_query(s, &rows, ec, "SELECT ?", sql_word(store_guards_column));
+    struct claim_guards guards;
+    enum err e = store_load_guards(s, &guards, ec);
 
-    if (e)
+    if (e || guards.count > 0)
         return e;
-    if (db_rows_next(rows))
-        store_parse_guards(db_text(rows, 0), &guards);
-    db_rows_destroy(rows);
-    if (guards.count > 0)
-        return ERR_OK;
     return err_set(ec, ERR_GUARD,
                    "no node holds Java admins off at present, so one of them may be planning the job: try again in a "
                    "moment, or stop the job first");
 }
-
 }
 
 enum err store_write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)

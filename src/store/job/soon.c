@@ -4,7 +4,7 @@
 
 #include "shardwheel/store/overview.h"
 #include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 #define PLANNED_MAX 10000 /* fires are planned some seconds ahead; more are not counted */
 
@@ -19,29 +19,17 @@ static void put_choice(struct sqlbuf *q, const char *joint, const struct group_c
 enum err store_count_group_jobs(struct store_session *s, const struct group_choice *choice, int64_t until_ms,
                                 int limit_ms, struct group_count **out, size_t *count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct group_count *list = NULL;
-    size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    static const struct row_type counts =
+        ROWS(struct group_count, FIELDS(struct group_count, group, jobs, running, soon));
+    struct sqlbuf *q = store_limited(s, limit_ms,
+                                     "job_group, COUNT(*), SUM(trigger_status = 1), SUM(trigger_status = 1 AND "
+                                     "trigger_next_time <= ?) FROM xxl_job_info",
+                                     until_ms);
 
-    if (!e) {
-        struct sqlbuf *q = store_limited(s, limit_ms,
-                                         "job_group, COUNT(*), SUM(trigger_status = 1), SUM(trigger_status = 1 AND "
-                                         "trigger_next_time <= ?) FROM xxl_job_info",
-                                         until_ms);
-        put_choice(q, " WHERE ", choice);
-        sql_puts(q, " GROUP BY job_group ORDER BY job_group");
-        e = store_query_sql(s, &rows, ec);
-    }
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
-    while (!e && db_rows_next(rows))
-        list[n++] = (struct group_count){db_int(rows, 0), db_int(rows, 1), db_int(rows, 2), db_int(rows, 3)};
-    db_rows_destroy(rows);
-    if (e)
-        return err_wrap(ec, e, "count the jobs of groups");
-    *out = list;
-    *count = n;
-    return ERR_OK;
+    put_choice(q, " WHERE ", choice);
+    sql_puts(q, " GROUP BY job_group ORDER BY job_group");
+    enum err e = store_read_array(s, &counts, out, count, ec);
+    return e ? err_wrap(ec, e, "count the jobs of groups") : ERR_OK;
 }
 
 /* ---- what fires next --------------------------------------------------------------------------------------------- */
@@ -108,8 +96,6 @@ enum err store_load_soon(struct store_session *s, const struct group_choice *cho
     enum err e = store_get_features(s, &f, ec);
 
     *planned = 0;
-    if (!e)
-        e = store_ready_session(s, ec);
     if (!e && f.log_trigger_time_name[0])
         e = find_planned(s, f.log_trigger_time_name, choice, now_ms / 1000, until_ms / 1000, limit_ms, all, &n, planned,
                          ec);

@@ -4,7 +4,6 @@
 #include "store/later/later.h"
 #include "store/plan/claim_impl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define ADDRESS_MAX 255 /* characters of executor_address */
@@ -35,16 +34,12 @@ static enum err lock_rows(struct store_session *s, struct later_claim *claims, s
 {
     struct db_rows *rows = NULL;
     size_t i = 0;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM shardwheel_later FORCE INDEX (PRIMARY) WHERE id IN (");
-    enum err e;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT id FROM shardwheel_later FORCE INDEX (PRIMARY) WHERE id IN (?) AND planned = 0?",
+                             sql_each_in(claims, count, row, id), sql_word(lock_clause(skip_locked)));
 
-    for (size_t k = 0; k < count; k++) {
-        sql_puts(q, k ? "," : "");
-        sql_int(q, claims[k].row->id);
+    for (size_t k = 0; k < count; k++)
         claims[k].locked = skip_locked;
-    }
-    sql_put(q, ") AND planned = 0?", sql_word(lock_clause(skip_locked)));
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         while (i < count && claims[i].row->id < db_int(rows, 0))
             i++;
@@ -69,20 +64,25 @@ static int compare_by_log(const void *a, const void *b)
                          &(*(struct later_claim *const *)b)->row->log_id);
 }
 
+/* Rows of the log of these claims, in brackets behind IN. */
+static void put_logs(struct sqlbuf *q, struct later_claim *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, "??", sql_word(i ? "," : "("), list[i]->row->log_id);
+    sql_puts(q, ")");
+}
+
 /* Those of the list whose rows of the log wait come to its end; *count becomes the number of the others. By id. */
 static enum err find_waiting(struct store_session *s, struct later_claim **list, size_t *count, const char *how,
                              struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     size_t i = 0, kept = 0;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN ");
     enum err e;
 
-    for (size_t k = 0; k < *count; k++) {
-        sql_puts(q, k ? "," : "");
-        sql_int(q, list[k]->row->log_id);
-    }
-    sql_put(q, ") AND " HELD_OPEN "?", sql_word(how));
+    put_logs(q, list, *count);
+    sql_put(q, " AND " HELD_OPEN "?", sql_word(how));
     e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         while (i < *count && list[i]->row->log_id < db_int(rows, 0))
@@ -131,69 +131,18 @@ static enum err lock_waiting(struct store_session *s, struct later_claim *claims
 
 /* ---- rows of the log --------------------------------------------------------------------------------------- */
 
-static void put_fire(struct store_session *s, const struct fire *f, struct fitting how)
-{
-    char mark[100];
-
-    fire_format_mark(f, mark);
-    store_put_fire(s, f, f->job->handler, f->job->param, f->job->retry_count, mark, /*message=*/NULL, how);
-}
-
-static enum err insert_singly(struct store_session *s, struct fire **fires, size_t count, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    for (size_t i = 0; i < count && !e; i++) {
-        struct fitting how = {TEXT_AS_IS, false};
-        struct db_effect effect = {0};
-
-        do {
-            store_start_sql(s, store_fire_columns);
-            put_fire(s, fires[i], how);
-            e = store_exec_sql(s, &effect, ec);
-        } while (e && store_fit_more(s, &how));
-        if (!e)
-            fires[i]->log_id = effect.first_id;
-    }
-    return e;
-}
-
-static enum err insert_fires(struct store_session *s, struct fire **fires, size_t count, int64_t step,
-                             struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    for (size_t at = 0, end = 0; at < count && !e; at = end) {
-        struct db_effect effect = {0};
-
-        store_start_sql(s, store_fire_columns);
-        for (; end < count && (end == at || !store_is_sql_long(s)); end++) {
-            sql_puts(&s->sql, end == at ? "" : ",");
-            put_fire(s, fires[end], (struct fitting){TEXT_AS_IS, false});
-        }
-        e = store_exec_sql(s, &effect, ec);
-        for (size_t i = at; i < end && !e; i++)
-            fires[i]->log_id = effect.first_id + (int64_t)(i - at) * step;
-        if (!e && end - at > 1)
-            e = store_check_step(s, step, ec);
-        else if (e && store_has_data_error(s))
-            e = insert_singly(s, fires + at, end - at, ec);
-    }
-    return e;
-}
-
 static enum err insert_all(struct store_session *s, struct later_claim *claims, size_t count, int64_t step,
                            struct errctx *ec)
 {
-    struct fire **fires;
+    struct fire_row *rows;
     size_t n = 0;
     enum err e;
 
     for (size_t i = 0; i < count; i++)
         for (struct fire *f = claims[i].fires; f; f = f->next)
             n++;
-    fires = calloc(n + 1, sizeof(struct fire *));
-    if (!fires)
+    rows = calloc(n + 1, sizeof *rows);
+    if (!rows)
         return err_set(ec, ERR_NOMEM, "out of memory");
     n = 0;
     for (size_t i = 0; i < count; i++)
@@ -203,161 +152,109 @@ static enum err insert_all(struct store_session *s, struct later_claim *claims, 
                 f->log_id = claims[i].row->log_id;
                 f->row_hash = ~f->row_hash; /* the job may be another one by now: its result writes all columns */
             } else {
-                fires[n++] = f;
+                rows[n++] = (struct fire_row){f, f->job->handler, f->job->param, f->job->retry_count, NULL};
             }
         }
-    e = insert_fires(s, fires, n, step, ec);
-    free(fires);
+    e = store_insert_rows(s, rows, n, /*incarnation=*/NULL, step, ec);
+    free(rows);
     return e;
 }
 
-static void put_case(struct sqlbuf *q, const char *column)
-{
-    sql_put(q, "? = CASE id", sql_word(column));
-}
-
-static void put_when(struct sqlbuf *q, const struct later_claim *c)
-{
-    sql_put(q, " WHEN ? THEN ", c->row->log_id);
-}
-
-/* The rows of those that waited are planned ones again, of another second. */
-static enum err plan_waiting(struct store_session *s, struct later_claim *const *list, size_t count, struct errctx *ec)
-{
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET ");
-    char mark[100];
-
-    put_case(q, "trigger_time");
-    for (size_t i = 0; i < count; i++) {
-        put_when(q, list[i]);
-        sql_datetime(q, s->st->zone, list[i]->fires->due_s);
-    }
-    put_case(q, " ELSE trigger_time END, trigger_msg");
-    for (size_t i = 0; i < count; i++) {
-        fire_format_mark(list[i]->fires, mark);
-        put_when(q, list[i]);
-        sql_text(q, mark);
-    }
-    put_case(q, " ELSE trigger_msg END, executor_address");
-    for (size_t i = 0; i < count; i++) {
-        put_when(q, list[i]);
-        sql_text_fitted(q, list[i]->fires->address, ADDRESS_MAX, TEXT_AS_IS);
-    }
-    sql_puts(q, " ELSE executor_address END WHERE id IN (");
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, list[i]->row->log_id);
-    }
-    sql_puts(q, ")");
-    return store_exec_sql(s, NULL, ec);
-}
-
-static enum err plan_all_waiting(struct store_session *s, struct later_claim *claims, size_t count, struct errctx *ec)
+/* Those of the claims of which `is_one` is true, some at a time. */
+static enum err write_some(struct store_session *s, struct later_claim *claims, size_t count,
+                           bool (*is_one)(const struct later_claim *c),
+                           enum err (*write)(struct store_session *s, struct later_claim *const *list, size_t count,
+                                             struct errctx *ec),
+                           struct errctx *ec)
 {
     struct later_claim *list[STORE_CASE_MAX];
     size_t n = 0;
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < count && !e; i++) {
-        if (goes_on(&claims[i]))
+        if (is_one(&claims[i]))
             list[n++] = &claims[i];
         if (n == STORE_CASE_MAX || (n > 0 && i + 1 == count)) {
-            e = plan_waiting(s, list, n, ec);
+            e = write(s, list, n, ec);
             n = 0;
         }
     }
     return e;
 }
 
-/* ---- later rows -------------------------------------------------------------------------------------------- */
-
-static enum err write_planned(struct store_session *s, const struct later_claim *claims, size_t count,
-                              struct errctx *ec)
+/* The rows of those that waited are planned ones again, of another second. */
+static enum err plan_waiting(struct store_session *s, struct later_claim *const *list, size_t count, struct errctx *ec)
 {
-    enum err e = ERR_OK;
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_time = CASE id");
+    char mark[100];
 
-    for (size_t at = 0, end; at < count && !e; at = end) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET planned = 1, "
-                                              "log_id = CASE id");
-        size_t n = 0;
-
-        for (end = at; end < count && n < STORE_CASE_MAX; end++) {
-            if (!is_planned(&claims[end]))
-                continue;
-            sql_put(q, " WHEN ? THEN ?", claims[end].row->id, claims[end].fires->log_id);
-            n++;
-        }
-        if (n == 0)
-            break;
-        sql_puts(q, " ELSE log_id END WHERE id IN (");
-        n = 0;
-        for (size_t i = at; i < end; i++) {
-            if (!is_planned(&claims[i]))
-                continue;
-            sql_puts(q, n++ ? "," : "");
-            sql_int(q, claims[i].row->id);
-        }
-        sql_puts(q, ")");
-        e = store_exec_sql(s, NULL, ec);
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", list[i]->row->log_id, sql_time(s->st->zone, list[i]->fires->due_s));
+    sql_puts(q, " ELSE trigger_time END, trigger_msg = CASE id");
+    for (size_t i = 0; i < count; i++) {
+        fire_format_mark(list[i]->fires, mark);
+        sql_put(q, " WHEN ? THEN ?", list[i]->row->log_id, mark);
     }
-    return e;
+    sql_puts(q, " ELSE trigger_msg END, executor_address = CASE id");
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", list[i]->row->log_id,
+                sql_fitted(list[i]->fires->address, ADDRESS_MAX, TEXT_AS_IS));
+    sql_puts(q, " ELSE executor_address END WHERE id IN ");
+    put_logs(q, list, count);
+    return store_exec_sql(s, NULL, ec);
 }
 
-static void put_sharding(struct sqlbuf *q, const struct fire *f)
-{
-    char text[LATER_SHARDING_MAX];
+/* ---- later rows -------------------------------------------------------------------------------------------- */
 
-    snprintf(text, sizeof text, "%d/%d", f->shard_index, f->shard_total);
-    sql_text(q, text);
+static void put_ids(struct sqlbuf *q, struct later_claim *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, "??", sql_word(i ? "," : "("), list[i]->row->id);
+    sql_puts(q, ")");
+}
+
+static enum err write_planned(struct store_session *s, struct later_claim *const *list, size_t count, struct errctx *ec)
+{
+    struct sqlbuf *q =
+        store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET planned = 1, log_id = CASE id");
+
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", list[i]->row->id, list[i]->fires->log_id);
+    sql_puts(q, " ELSE log_id END WHERE id IN ");
+    put_ids(q, list, count);
+    return store_exec_sql(s, NULL, ec);
 }
 
 /* The parts of a broadcast: the row becomes the first one's, and each of the others gets one like it. */
 static enum err write_parts(struct store_session *s, const struct later_claim *c, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_later SET sharding = ");
-    enum err e;
+    enum err e = store_exec(s, NULL, ec, "UPDATE shardwheel_later SET sharding = '?/?' WHERE id = ?",
+                            c->fires->shard_index, c->fires->shard_total, c->row->id);
 
-    put_sharding(q, c->fires);
-    sql_put(q, " WHERE id = ?", c->row->id);
-    e = store_exec_sql(s, NULL, ec);
-    for (const struct fire *f = c->fires->next; f && !e; f = f->next) {
-        q = store_start_sql(
-            s, "INSERT INTO shardwheel_later (planned, due_s, job_id, kind, param, addresses, sharding, "
-               "retries_left, generation, original_due_s, hold_until_s, log_id) SELECT 1, due_s, job_id, kind, "
-               "param, addresses, ");
-        put_sharding(q, f);
-        sql_put(q, ", retries_left, generation, original_due_s, hold_until_s, ? FROM shardwheel_later WHERE id = ?",
-                f->log_id, c->row->id);
-        e = store_exec_sql(s, NULL, ec);
-    }
+    for (const struct fire *f = c->fires->next; f && !e; f = f->next)
+        e = store_exec(s, NULL, ec,
+                       "INSERT INTO shardwheel_later (planned, due_s, job_id, kind, param, addresses, sharding, "
+                       "retries_left, generation, original_due_s, hold_until_s, log_id) SELECT 1, due_s, job_id, kind, "
+                       "param, addresses, '?/?', retries_left, generation, original_due_s, hold_until_s, ? FROM "
+                       "shardwheel_later WHERE id = ?",
+                       f->shard_index, f->shard_total, f->log_id, c->row->id);
     return e;
 }
 
-static enum err write_waiting(struct store_session *s, const struct later_claim *claims, size_t count,
-                              struct errctx *ec)
+static bool waits(const struct later_claim *c)
 {
-    enum err e = ERR_OK;
+    return c->done && c->fate == LATER_WAIT;
+}
 
-    for (size_t i = 0; i < count && !e;) {
-        int64_t again_s = claims[i].again_s;
-        struct sqlbuf *q;
-        size_t n = 0;
+static enum err write_waiting(struct store_session *s, struct later_claim *const *list, size_t count, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET due_s = CASE id");
 
-        if (!claims[i].done || claims[i].fate != LATER_WAIT) {
-            i++;
-            continue;
-        }
-        q = store_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET due_s = ? WHERE id IN (", again_s);
-        for (; i < count && (!claims[i].done || claims[i].fate != LATER_WAIT || claims[i].again_s == again_s); i++) {
-            if (!claims[i].done || claims[i].fate != LATER_WAIT)
-                continue;
-            sql_puts(q, n++ ? "," : "");
-            sql_int(q, claims[i].row->id);
-        }
-        sql_puts(q, ")");
-        e = store_exec_sql(s, NULL, ec);
-    }
-    return e;
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", list[i]->row->id, list[i]->again_s);
+    sql_puts(q, " ELSE due_s END WHERE id IN ");
+    put_ids(q, list, count);
+    return store_exec_sql(s, NULL, ec);
 }
 
 static enum err write_dropped(struct store_session *s, const struct later_claim *claims, size_t count,
@@ -396,14 +293,14 @@ static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, 
     if (!e)
         e = insert_all(s, claims, count, step, ec);
     if (!e)
-        e = plan_all_waiting(s, claims, count, ec);
+        e = write_some(s, claims, count, goes_on, plan_waiting, ec);
     if (!e)
-        e = write_planned(s, claims, count, ec);
+        e = write_some(s, claims, count, is_planned, write_planned, ec);
     for (size_t i = 0; i < count && !e; i++)
         if (is_planned(&claims[i]) && claims[i].fires->next)
             e = write_parts(s, &claims[i], ec);
     if (!e)
-        e = write_waiting(s, claims, count, ec);
+        e = write_some(s, claims, count, waits, write_waiting, ec);
     if (!e)
         e = write_dropped(s, claims, count, ec);
     return e ? e : store_commit_txn(s, ec);
@@ -435,16 +332,11 @@ static enum err find_planned(struct store_session *s, struct later_claim *claims
 {
     struct db_rows *rows = NULL;
     size_t i = 0;
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT id, log_id FROM shardwheel_later FORCE INDEX (PRIMARY) WHERE id IN (");
-    enum err e;
+    enum err e = store_query(
+        s, &rows, ec,
+        "SELECT id, log_id FROM shardwheel_later FORCE INDEX (PRIMARY) WHERE id IN (?) AND planned = 1 ORDER BY id",
+        sql_each_in(claims, count, row, id));
 
-    for (size_t k = 0; k < count; k++) {
-        sql_puts(q, k ? "," : "");
-        sql_int(q, claims[k].row->id);
-    }
-    sql_puts(q, ") AND planned = 1 ORDER BY id");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         while (i < count && claims[i].row->id < db_int(rows, 0))
             i++;

@@ -2,7 +2,7 @@
 /* What a Java admin will not do. */
 #include "shardwheel/store/going_back.h"
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 #define LAST_S 60    /* before the newest cursor ... */
 #define PLANNED_S 10 /* ... and behind it: fires are planned ahead */
@@ -27,28 +27,22 @@ static enum err count_left_open(struct store_session *s, int64_t *out, struct er
 
 enum err store_load_going_back(struct store_session *s, struct going_back *out, struct errctx *ec)
 {
-    struct going_back g = {0};
-    struct db_rows *rows = NULL;
-    enum err e = store_sum_later(s, &g.later, ec);
+    static const struct row_type counts =
+        ROWS(struct going_back,
+             FIELDS(struct going_back, time_zones, fixed_delays, validities, retry_waits, holds, resends, retentions));
+    struct going_back g;
+    struct later_sum later;
+    enum err e = store_sum_later(s, &later, ec);
 
     if (e)
         return e;
-    e = store_query(s, &rows, ec,
-                    "SELECT COUNT(o.time_zone), COUNT(o.fixed_delay_s), COUNT(COALESCE(o.valid_from_s, "
-                    "o.valid_until_s)), COUNT(o.retry_wait_s), COUNT(o.hold_s), COUNT(o.resend_lost), "
-                    "COUNT(o.retention_days) FROM shardwheel_job o JOIN xxl_job_info j ON j.id = o.job_id");
+    store_start_sql(s, "SELECT COUNT(o.time_zone), COUNT(o.fixed_delay_s), COUNT(COALESCE(o.valid_from_s, "
+                       "o.valid_until_s)), COUNT(o.retry_wait_s), COUNT(o.hold_s), COUNT(o.resend_lost), "
+                       "COUNT(o.retention_days) FROM shardwheel_job o JOIN xxl_job_info j ON j.id = o.job_id");
+    e = store_read_row(s, &counts, &g, NULL, ec);
     if (e)
         return err_wrap(ec, e, "count jobs with settings of ours");
-    if (db_rows_next(rows)) {
-        g.time_zones = db_int(rows, 0);
-        g.fixed_delays = db_int(rows, 1);
-        g.validities = db_int(rows, 2);
-        g.retry_waits = db_int(rows, 3);
-        g.holds = db_int(rows, 4);
-        g.resends = db_int(rows, 5);
-        g.retentions = db_int(rows, 6);
-    }
-    db_rows_destroy(rows);
+    g.later = later;
     e = count_left_open(s, &g.left_open, ec);
     if (e)
         return err_wrap(ec, e, "count fires that are open");

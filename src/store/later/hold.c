@@ -52,28 +52,20 @@ static bool is_of_fire(const char *text, const struct fire *fire)
 
 static enum err lock_rows(struct store_session *s, struct waiting *list, size_t count, struct errctx *ec)
 {
-    enum err e = ERR_OK;
+    struct db_rows *rows = NULL;
+    size_t i = 0;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT id, LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) "
+                             "AND trigger_code = 0 AND handle_code = 0 ORDER BY id FOR UPDATE",
+                             sql_each_in(list, count, result, log_id));
 
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        struct db_rows *rows = NULL;
-        size_t end = count - at < STORE_LIST_MAX ? count : at + STORE_LIST_MAX, i = at;
-        struct sqlbuf *q = store_start_sql(
-            s, "SELECT id, LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
-
-        for (size_t k = at; k < end; k++) {
-            sql_puts(q, k > at ? "," : "");
-            sql_int(q, list[k].result->log_id);
-        }
-        sql_puts(q, ") AND trigger_code = 0 AND handle_code = 0 ORDER BY id FOR UPDATE");
-        e = store_query_sql(s, &rows, ec);
-        while (!e && db_rows_next(rows)) {
-            while (i < end && list[i].result->log_id < db_int(rows, 0))
-                i++;
-            if (i < end && list[i].result->log_id == db_int(rows, 0))
-                list[i].is_sent = is_of_fire(db_text(rows, 1), list[i].fire);
-        }
-        db_rows_destroy(rows);
+    while (!e && db_rows_next(rows)) {
+        while (i < count && list[i].result->log_id < db_int(rows, 0))
+            i++;
+        if (i < count && list[i].result->log_id == db_int(rows, 0))
+            list[i].is_sent = is_of_fire(db_text(rows, 1), list[i].fire);
     }
+    db_rows_destroy(rows);
     return e;
 }
 
@@ -88,29 +80,18 @@ static int64_t find_end(const struct fire *fire, int64_t hold_s)
 static enum err load_settings(struct store_session *s, struct waiting *list, size_t count, bool *some,
                               struct errctx *ec)
 {
-    enum err e = ERR_OK;
+    struct db_rows *rows = NULL;
+    enum err e =
+        store_query(s, &rows, ec, "SELECT job_id, hold_s FROM shardwheel_job WHERE hold_s > 0 AND job_id IN (?)",
+                    sql_each_in(list, count, fire, job_id));
 
-    *some = false;
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        struct db_rows *rows = NULL;
-        size_t end = count - at < STORE_LIST_MAX ? count : at + STORE_LIST_MAX;
-        struct sqlbuf *q = store_start_sql(s, "SELECT job_id, hold_s FROM shardwheel_job WHERE hold_s > 0 "
-                                              "AND job_id IN (");
-
-        for (size_t k = at; k < end; k++) {
-            sql_puts(q, k > at ? "," : "");
-            sql_int(q, list[k].fire->job_id);
-        }
-        sql_puts(q, ")");
-        e = store_query_sql(s, &rows, ec);
-        while (!e && db_rows_next(rows))
-            for (size_t k = at; k < end; k++)
-                if (list[k].fire->job_id == db_int(rows, 0) && list[k].is_sent) {
-                    list[k].hold_until_s = find_end(list[k].fire, db_int(rows, 1));
-                    *some = *some || list[k].hold_until_s;
-                }
-        db_rows_destroy(rows);
-    }
+    while (!e && db_rows_next(rows))
+        for (size_t k = 0; k < count; k++)
+            if (list[k].fire->job_id == db_int(rows, 0) && list[k].is_sent) {
+                list[k].hold_until_s = find_end(list[k].fire, db_int(rows, 1));
+                *some = *some || list[k].hold_until_s;
+            }
+    db_rows_destroy(rows);
     return e;
 }
 
@@ -220,10 +201,16 @@ static enum err write_logs(struct store_session *s, const struct waiting *list, 
 static enum err hold_in_txn(struct store_session *s, struct waiting *list, size_t count, struct errctx *ec)
 {
     bool some = false;
-    enum err e = lock_rows(s, list, count, ec);
+    enum err e = ERR_OK;
 
-    if (!e)
-        e = load_settings(s, list, count, &some, ec);
+    for (size_t at = 0, n; at < count && !e; at += n) {
+        n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
+        e = lock_rows(s, list + at, n, ec);
+    }
+    for (size_t at = 0, n; at < count && !e; at += n) {
+        n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
+        e = load_settings(s, list + at, n, &some, ec);
+    }
     if (e || !some)
         return e;
     e = write_later(s, list, count, ec);

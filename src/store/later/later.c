@@ -12,38 +12,27 @@
  * smallest index. */
 enum err store_count_later_room(struct store_session *s, int64_t *room, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_query(s, &rows, ec, "SELECT COALESCE(MAX(id) - MIN(id) + 1, 0) FROM shardwheel_later");
+    int64_t rows = 0;
+    enum err e = store_number(s, 0, &rows, ec, "SELECT MAX(id) - MIN(id) + 1 FROM shardwheel_later");
 
-    *room = !e && db_rows_next(rows) ? LATER_MAX - db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
-    if (e || *room > LATER_MAX / 10)
-        return e;
-    e = store_query(s, &rows, ec, "SELECT COUNT(*) FROM shardwheel_later FORCE INDEX (shardwheel_later_due)");
-    *room = !e && db_rows_next(rows) ? LATER_MAX - db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
+    if (!e && LATER_MAX - rows <= LATER_MAX / 10)
+        e = store_number(s, 0, &rows, ec, "SELECT COUNT(*) FROM shardwheel_later FORCE INDEX (shardwheel_later_due)");
+    *room = e ? 0 : LATER_MAX - rows;
     return e;
 }
 
-static void put_number_or_null(struct sqlbuf *q, int64_t value)
+static struct sql_value number_or_null(int64_t value)
 {
-    if (value)
-        sql_int(q, value);
-    else
-        sql_puts(q, "NULL");
+    return value ? sql_of_int(value) : sql_word("NULL");
 }
 
 static void put_row(struct sqlbuf *q, const struct later_row *row)
 {
     const char kind[2] = {trigger_kind_letter(row->kind), '\0'};
 
-    sql_put(q, "(?,?,?,?,?,?,?,?,?,?,", row->planned, row->due_s, row->job_id, kind, sql_or_null(row->param),
+    sql_put(q, "(?,?,?,?,?,?,?,?,?,?,?,?)", row->planned, row->due_s, row->job_id, kind, sql_or_null(row->param),
             sql_or_null(row->addresses), sql_or_null(row->sharding), row->retries_left, row->generation,
-            row->original_due_s);
-    put_number_or_null(q, row->hold_until_s);
-    sql_puts(q, ",");
-    put_number_or_null(q, row->log_id);
-    sql_puts(q, ")");
+            row->original_due_s, number_or_null(row->hold_until_s), number_or_null(row->log_id));
 }
 
 enum err store_put_later(struct store_session *s, const struct later_row *rows, size_t count, struct errctx *ec)
@@ -91,32 +80,23 @@ enum err store_add_later(struct store_session *s, const struct later_row *row, c
 enum err store_scan_later(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t until_s,
                           size_t limit, struct later_scan *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
+    static const struct row_type ids = ROWS(struct later_id, FIELDS(struct later_id, id, job_id));
     struct later_scan scan = {0};
-    struct sqlbuf *q;
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    q = store_sql(
+    struct sqlbuf *q = store_sql(
         s,
-        "SELECT id, job_id FROM shardwheel_later FORCE INDEX (shardwheel_later_due) WHERE planned = 0 AND due_s <= ?",
-        until_s);
+        "SELECT id, job_id FROM shardwheel_later FORCE INDEX (shardwheel_later_due) WHERE planned = 0 AND due_s <= ? "
+        "AND job_id >= 0",
+        until_s); /* below 0 it is no shard's: job_id % N */
+
     sql_and_shards(q, "job_id", shards, shard_count, n);
     sql_put(q, " ORDER BY due_s LIMIT ?", (int64_t)limit + 1);
-    e = store_query_sql(s, &rows, ec);
+    enum err e = store_read_array(s, &ids, &scan.list, &scan.count, ec);
     if (e)
         return err_wrap(ec, e, "look for later rows");
-    scan.complete = db_rows_count(rows) <= limit;
-    if (db_rows_count(rows) > 0 && !(scan.list = calloc(db_rows_count(rows), sizeof *scan.list)))
-        e = err_set(ec, ERR_NOMEM, "out of memory");
-    while (!e && scan.count < limit && db_rows_next(rows))
-        if (db_int(rows, 1) >= 0) /* else it is no shard's: job_id % N */
-            scan.list[scan.count++] = (struct later_id){db_int(rows, 0), db_int(rows, 1)};
-    db_rows_destroy(rows);
-    if (!e)
-        *out = scan;
-    return e;
+    scan.complete = scan.count <= limit;
+    scan.count -= !scan.complete;
+    *out = scan;
+    return ERR_OK;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------- */
@@ -125,70 +105,37 @@ static const char columns[] = "id, planned, due_s, job_id, kind, param, addresse
                               "original_due_s, hold_until_s, log_id, generation FROM shardwheel_later ";
 
 /* Rows of a kind that a newer release made are left out. */
-static enum err read_page(struct store_session *s, struct later_page *out, struct errctx *ec)
+static bool read_kind(const struct store_session *s, const struct db_rows *row, void *item)
 {
-    struct db_rows *rows = NULL;
-    struct later_page page = {0};
-    enum err e = store_query_sql(s, &rows, ec);
-
-    page.rows = db_rows_room(&rows, sizeof *page.rows, &e, ec);
-    if (e)
-        return e;
-    page.memory = rows;
-    while (db_rows_next(rows)) {
-        struct later_row *row = &page.rows[page.count];
-
-        *row = (struct later_row){.id = db_int(rows, 0),
-                                  .planned = db_int(rows, 1) != 0,
-                                  .due_s = db_seconds(rows, 2),
-                                  .job_id = db_int(rows, 3),
-                                  .param = db_text(rows, 5),
-                                  .addresses = db_text(rows, 6),
-                                  .sharding = db_text(rows, 7),
-                                  .retries_left = (int)db_int(rows, 8),
-                                  .original_due_s = db_seconds(rows, 9),
-                                  .hold_until_s = db_seconds(rows, 10),
-                                  .log_id = db_int(rows, 11),
-                                  .generation = (int)db_int(rows, 12)};
-        if (trigger_kind_of_letter(db_text_or_empty(rows, 4)[0], &row->kind))
-            page.count++;
-    }
-    *out = page;
-    return ERR_OK;
+    (void)s;
+    return trigger_kind_of_letter(db_text_or_empty(row, 4)[0], &((struct later_row *)item)->kind);
 }
 
-void later_page_fini(struct later_page *page)
-{
-    db_rows_destroy(page->memory);
-    free(page->rows);
-    *page = (struct later_page){0};
-}
+static const struct row_type later_rows =
+    ROWS_AND(struct later_row, read_kind, FIELDS(struct later_row, id, planned), SECONDS(struct later_row, due_s, 0),
+             FIELDS(struct later_row, job_id), SKIP, NULL_TEXTS(struct later_row, param, addresses, sharding),
+             FIELDS(struct later_row, retries_left), SECONDS(struct later_row, original_due_s, 0),
+             SECONDS(struct later_row, hold_until_s, 0), FIELDS(struct later_row, log_id, generation));
+
+STORE_LIST_FINI(later_page, rows)
 
 enum err store_load_later(struct store_session *s, const int64_t *ids, size_t count, struct later_page *out,
                           struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
     store_sql(s, "SELECT ?FORCE INDEX (PRIMARY) WHERE id IN (?) AND planned = 0 ORDER BY id", sql_word(columns),
               sql_list(ids, count));
-    e = read_page(s, out, ec);
+    enum err e = store_read_list(s, &later_rows, out, ec);
     return e ? err_wrap(ec, e, "read %zu later rows", count) : ERR_OK;
 }
 
 enum err store_list_later(struct store_session *s, int64_t job_id, size_t limit, struct later_page *out,
                           struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
     store_sql(s, "SELECT ?WHERE planned = 0", sql_word(columns));
     if (job_id)
         sql_put(&s->sql, " AND job_id = ?", job_id);
     sql_put(&s->sql, " ORDER BY due_s, id LIMIT ?", limit);
-    e = read_page(s, out, ec);
+    enum err e = store_read_list(s, &later_rows, out, ec);
     return e ? err_wrap(ec, e, "list later rows") : ERR_OK;
 }
 
@@ -205,16 +152,11 @@ static enum err load_some(struct store_session *s, struct fire **fires, size_t c
 {
     struct db_rows *rows = NULL;
     size_t i = 0;
-    struct sqlbuf *q = store_start_sql(s, "SELECT log_id, param, addresses, retries_left, hold_until_s "
-                                          "FROM shardwheel_later FORCE INDEX (shardwheel_later_log) WHERE log_id IN (");
-    enum err e;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT log_id, param, addresses, retries_left, hold_until_s FROM shardwheel_later FORCE "
+                             "INDEX (shardwheel_later_log) WHERE log_id IN (?) ORDER BY log_id",
+                             sql_each_at(fires, count, log_id));
 
-    for (size_t k = 0; k < count; k++) {
-        sql_puts(q, k ? "," : "");
-        sql_int(q, fires[k]->log_id);
-    }
-    sql_puts(q, ") ORDER BY log_id");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         while (i < count && fires[i]->log_id < db_int(rows, 0))
             i++;
@@ -267,37 +209,26 @@ enum err store_load_own(struct store_session *s, struct fire **list, struct errc
 
 /* ---- ends -------------------------------------------------------------------------------------------------- */
 
-static enum err delete_planned(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
-        e = store_write(s, NULL, ec,
-                        "DELETE r FROM shardwheel_later r FORCE INDEX (PRIMARY) WHERE r.id IN (?) AND r.planned = 1",
-                        sql_part(ids, count, at));
-    return e;
-}
-
 /* The look takes no locks, and what has ended stays so: the ids alone are enough for the second statement. */
 enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    int64_t *ids = calloc(limit, sizeof *ids);
+    static const struct row_type rows = ROWS(struct later_id, FIELDS(struct later_id, id));
+    struct later_id *list = NULL;
     size_t n = 0;
-    enum err e = ids ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
 
-    if (!e)
-        e = store_query(
-            s, &rows, ec,
-            "SELECT r.id FROM shardwheel_later r FORCE INDEX (shardwheel_later_due) LEFT JOIN xxl_job_log l ON l.id = "
-            "r.log_id WHERE r.planned = 1 AND (l.id IS NULL OR l.trigger_code <> 0 OR l.handle_code <> 0) LIMIT ?",
-            limit);
-    while (!e && n < limit && db_rows_next(rows))
-        ids[n++] = db_int(rows, 0);
-    db_rows_destroy(rows);
-    if (!e)
-        e = delete_planned(s, ids, n, ec);
-    free(ids);
+    store_sql(
+        s,
+        "SELECT r.id FROM shardwheel_later r FORCE INDEX (shardwheel_later_due) LEFT JOIN xxl_job_log l ON l.id = "
+        "r.log_id WHERE r.planned = 1 AND (l.id IS NULL OR l.trigger_code <> 0 OR l.handle_code <> 0) LIMIT ?",
+        limit);
+    enum err e = store_read_array(s, &rows, &list, &n, ec);
+    for (size_t at = 0, some; at < n && !e; at += some) {
+        some = n - at < STORE_LIST_MAX ? n - at : STORE_LIST_MAX;
+        e = store_write(s, NULL, ec,
+                        "DELETE r FROM shardwheel_later r FORCE INDEX (PRIMARY) WHERE r.id IN (?) AND r.planned = 1",
+                        sql_each(list + at, some, id));
+    }
+    free(list);
     if (!e)
         *ended = n;
     return e ? err_wrap(ec, e, "delete later rows whose run has ended") : ERR_OK;
@@ -336,7 +267,7 @@ enum err store_sum_later(struct store_session *s, struct later_sum *out, struct 
     struct later_sum sum = {0};
     struct db_rows *rows = NULL;
     enum trigger_kind kind;
-    enum err e = store_ask(
+    enum err e = store_query(
         s, &rows, ec,
         "SELECT planned, hold_until_s IS NOT NULL, kind, COUNT(*), MIN(due_s) FROM shardwheel_later GROUP BY 1, 2, 3");
 

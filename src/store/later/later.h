@@ -3,7 +3,7 @@
 #ifndef STORE_LATER_LATER_H
 #define STORE_LATER_LATER_H
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "shardwheel/store/later.h"
 #include "shardwheel/store/run.h"
 

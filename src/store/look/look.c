@@ -16,15 +16,14 @@ struct look {
 enum err store_look(struct store_session *s, int limit_ms, const char *statement, struct look **out, struct errctx *ec)
 {
     struct look *look = calloc(1, sizeof *look);
-    enum err e = look ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
 
-    if (!e) {
-        if (strncmp(statement, SELECT, strlen(SELECT)) == 0)
-            store_start_limited(s, limit_ms, statement + strlen(SELECT));
-        else
-            store_start_sql(s, statement);
-        e = store_query_sql(s, &look->rows, ec);
-    }
+    if (!look)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    if (strncmp(statement, SELECT, strlen(SELECT)) == 0)
+        store_start_limited(s, limit_ms, statement + strlen(SELECT));
+    else
+        store_start_sql(s, statement);
+    enum err e = store_query_sql(s, &look->rows, ec);
     if (e) {
         free(look);
         return e;
@@ -36,7 +35,7 @@ enum err store_look(struct store_session *s, int limit_ms, const char *statement
 enum err store_look_setting(struct store_session *s, const char *name, struct look_value *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ask(s, &rows, ec, "SHOW GLOBAL VARIABLES WHERE Variable_name = ?", name);
+    enum err e = store_query(s, &rows, ec, "SHOW GLOBAL VARIABLES WHERE Variable_name = ?", name);
 
     if (e)
         return err_wrap(ec, e, "read the setting %s", name);
@@ -65,7 +64,7 @@ static enum err read_server(struct store_session *s, struct look_value *out, str
 
 enum err store_look_server(struct store_session *s, bool in_txn, struct look_value *out, struct errctx *ec)
 {
-    enum err e = in_txn ? store_begin_txn(s, ec) : store_ready_session(s, ec);
+    enum err e = in_txn ? store_begin_txn(s, ec) : ERR_OK;
 
     if (!e)
         e = read_server(s, out, ec);
@@ -83,15 +82,12 @@ enum err store_look_behind(struct store_session *writer, struct store_session *r
     if (e)
         return e;
     strcat(name, random);
-    e = store_ready_session(writer, ec);
-    if (!e)
-        e = store_write(writer, NULL, ec,
-                        "INSERT INTO shardwheel_login (who, failures, last_ms) VALUES (?, 0, " STORE_NOW_MS ")", name);
+    e = store_write(writer, NULL, ec,
+                    "INSERT INTO shardwheel_login (who, failures, last_ms) VALUES (?, 0, " STORE_NOW_MS ")", name);
     if (!e) {
         e = store_number(reader, 0, &count, ec, "SELECT COUNT(*) FROM shardwheel_login WHERE who = ?", name);
         *seen = count > 0;
-        store_sql(writer, "DELETE FROM shardwheel_login WHERE who = ?", name);
-        if (store_write_sql(writer, NULL, e ? NULL : ec) && !e)
+        if (store_write(writer, NULL, e ? NULL : ec, "DELETE FROM shardwheel_login WHERE who = ?", name) && !e)
             e = ERR_LOST;
     }
     return e ? err_wrap(ec, e, "write and read a row") : ERR_OK;

@@ -68,7 +68,7 @@ void replication_note(struct replication *r, const char *name, const char *value
 static enum err note_all(struct store_session *s, const char *statement, struct replication *r, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ask(s, &rows, ec, "?", sql_word(statement));
+    enum err e = store_query(s, &rows, ec, "?", sql_word(statement));
 
     while (!e && db_rows_next(rows))
         replication_note(r, db_text_or_empty(rows, 0), db_text_or_empty(rows, 1));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 #define FIRST_ID 1000 /* rows below are not of trials */
 #define ROUNDS 4      /* a proxy that takes turns sends some of the reads to where they belong */
@@ -82,28 +82,20 @@ struct seen {
 static enum err read_row(struct bench *b, struct store_session *s, const char *lock, struct seen *out,
                          struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-
-    store_sql(s, "SELECT generation, " SERVER " FROM shardwheel_primary WHERE id = ??", b->id, sql_word(lock));
-    enum err e;
+    static const struct row_type rows = ROWS(struct seen, FIELDS(struct seen, generation, server));
 
     *out = (struct seen){.generation = -1};
-    e = store_query_sql(s, &rows, ec);
-    if (!e && db_rows_next(rows)) {
-        out->generation = db_int(rows, 0);
-        snprintf(out->server, sizeof out->server, "%s", db_text_or_empty(rows, 1));
-    }
-    db_rows_destroy(rows);
-    return e;
+    store_sql(s, "SELECT generation, " SERVER " FROM shardwheel_primary WHERE id = ??", b->id, sql_word(lock));
+    enum err e = store_read_row(s, &rows, out, NULL, ec);
+    return e == ERR_NOTFOUND ? ERR_OK : e;
 }
 
 static enum err write_row(struct bench *b, struct store_session *s, int64_t generation, int64_t *matched,
                           struct errctx *ec)
 {
     struct db_effect effect = {0};
-
-    store_sql(s, "UPDATE shardwheel_primary SET generation = ? WHERE id = ?", generation, b->id);
-    enum err e = store_write_sql(s, &effect, ec);
+    enum err e =
+        store_write(s, &effect, ec, "UPDATE shardwheel_primary SET generation = ? WHERE id = ?", generation, b->id);
 
     *matched = effect.matched;
     return e;
@@ -122,11 +114,8 @@ static enum err make_row(struct bench *b, struct errctx *ec)
                        b->id);
     if (!e)
         e = read_row(b, b->first, " FOR UPDATE", &seen, ec);
-    if (!e)
-        e = store_commit_txn(b->first, ec);
-    store_end_txn(b->first);
     snprintf(b->home, sizeof b->home, "%s", seen.server);
-    return e;
+    return store_finish_txn(b->first, e, ec);
 }
 
 /* With those that nodes have left which died meanwhile. */
@@ -134,13 +123,11 @@ static enum err remove_rows(struct bench *b, struct errctx *ec)
 {
     enum err e = store_ready_session(b->first, ec);
 
-    if (e)
-        return e;
-    store_sql(b->first,
-              "DELETE FROM shardwheel_primary WHERE id = ? OR (id >= ? AND update_time < UTC_TIMESTAMP() - INTERVAL 10 "
-              "MINUTE)",
-              b->id, FIRST_ID);
-    return store_write_sql(b->first, NULL, ec);
+    return e ? e
+             : store_write(b->first, NULL, ec,
+                           "DELETE FROM shardwheel_primary WHERE id = ? OR (id >= ? AND update_time < UTC_TIMESTAMP() "
+                           "- INTERVAL 10 MINUTE)",
+                           b->id, FIRST_ID);
 }
 
 /* ---- who reads --------------------------------------------------------------------------------------------------- */
@@ -315,7 +302,7 @@ static enum err compare_named(struct bench *b, struct errctx *ec)
 
     if (e)
         return e;
-    b->second->has_named_lock = true;
+    b->second->is_bound = true;
     e = store_number(b->second, 0, &twice, ec, "SELECT GET_LOCK(?, 0)", b->name);
     if (!e && twice == 1)
         return note(b, TRIAL_NAMED_LOCKS, "GET_LOCK gives one lock to two connections at once.");
@@ -338,7 +325,7 @@ static enum err try_named_locks(struct bench *b, struct errctx *ec)
         e = store_ready_session(b->second, ec);
     if (e)
         return e;
-    b->first->has_named_lock = true; /* it goes with the connection */
+    b->first->is_bound = true; /* it goes with the connection */
     e = store_number(b->first, 0, &got, ec, "SELECT GET_LOCK(?, 0)", b->name);
     if (!e && got != 1)
         return note(b, TRIAL_NAMED_LOCKS, "GET_LOCK does not give a lock that nobody holds.");

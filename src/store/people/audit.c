@@ -2,7 +2,6 @@
 #include "store/people/audit.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/history/list.h"
@@ -39,43 +38,25 @@ enum err store_put_audit(struct store_session *s, const struct audit_row *row, s
     return e ? err_wrap(ec, e, "write the audit row of %s", row->action) : ERR_OK;
 }
 
-enum err store_add_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
-{
-    enum err e = store_ready_session(s, ec);
-
-    return e ? e : store_put_audit(s, row, ec);
-}
-
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* As an index can look it up. */
-static void put_prefix(struct sqlbuf *q, const char *prefix)
+static void put_action(struct sqlbuf *q, const char *action)
 {
+    size_t len = strlen(action);
     struct buf pattern = {0};
 
-    for (const char *c = prefix; *c; c++) {
+    if (len == 0 || action[len - 1] != '.') {
+        sql_put(q, " AND action = ?", action);
+        return;
+    }
+    for (const char *c = action; *c; c++) { /* a prefix, as an index can look it up */
         if (strchr("%_\\", *c))
             buf_putc(&pattern, '\\');
         buf_putc(&pattern, *c);
     }
     buf_putc(&pattern, '%');
     sql_puts(q, " AND action LIKE ");
-    if (buf_failed(&pattern))
-        q->text.failed = true;
-    else
-        sql_text(q, pattern.data);
-    buf_fini(&pattern);
-}
-
-static void put_action(struct sqlbuf *q, const char *action)
-{
-    size_t len = strlen(action);
-
-    if (len == 0 || action[len - 1] != '.') {
-        sql_put(q, " AND action = ?", action);
-        return;
-    }
-    put_prefix(q, action);
+    sql_take_text(q, &pattern, SIZE_MAX, TEXT_AS_IS);
 }
 
 static void put_filter(struct sqlbuf *q, const struct audit_filter *f, struct history_place place)
@@ -98,61 +79,35 @@ static void put_filter(struct sqlbuf *q, const struct audit_filter *f, struct hi
     store_put_history_range(q, f->from_ms, f->to_ms, place);
 }
 
-static struct audit_entry read_entry(const struct db_rows *rows)
-{
-    return (struct audit_entry){.id = db_int(rows, 0),
-                                .at_ms = db_int(rows, 1),
-                                .row = {.user_id = db_int(rows, 2),
-                                        .who = db_text_or_empty(rows, 3),
-                                        .address = db_text_or_empty(rows, 4),
-                                        .via = db_text_or_empty(rows, 5),
-                                        .action = db_text_or_empty(rows, 6),
-                                        .target = db_int(rows, 7),
-                                        .target_name = db_text_or_empty(rows, 8),
-                                        .job_group = db_int(rows, 9),
-                                        .before = db_text(rows, 10),
-                                        .after = db_text(rows, 11)}};
-}
-
 enum err store_load_audit(struct store_session *s, const struct audit_filter *filter, struct history_place place,
                           size_t max, int limit_ms, struct audit_page *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    static const struct row_type entries = ROWS(struct audit_entry,
+                                                FIELDS(struct audit_entry, id, at_ms, row.user_id, row.who, row.address,
+                                                       row.via, row.action, row.target, row.target_name, row.job_group),
+                                                NULL_TEXTS(struct audit_entry, row.before, row.after));
+    struct sqlbuf *q = store_start_limited(s, limit_ms,
+                                           "id, at_ms, user_id, who, address, via, action, target, target_name, "
+                                           "job_group, before_json, after_json FROM shardwheel_audit WHERE 1 = 1");
 
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms,
-                                               "id, at_ms, user_id, who, address, via, action, target, target_name, "
-                                               "job_group, before_json, after_json FROM shardwheel_audit WHERE 1 = 1");
-        put_filter(q, filter, place);
-        store_put_history_order(q, max);
-        e = store_query_sql(s, &rows, ec);
-    }
-    struct audit_entry *items = db_rows_room(&rows, sizeof *items, &e, ec);
-    if (e)
-        return err_wrap(ec, e, "read the audit");
-    while (db_rows_next(rows))
-        items[n++] = read_entry(rows);
-    *out = (struct audit_page){.items = items, .count = n, .memory = rows};
-    return ERR_OK;
+    put_filter(q, filter, place);
+    store_put_history_order(q, max);
+    enum err e = store_read_list(s, &entries, out, ec);
+    return e ? err_wrap(ec, e, "read the audit") : ERR_OK;
 }
 
-void audit_page_fini(struct audit_page *page)
-{
-    db_rows_destroy(page->memory);
-    free(page->items);
-    *page = (struct audit_page){0};
-}
-
-enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
-{
-    return store_end_audited(s, store_begin_txn(s, ec), row, ec);
-}
+STORE_LIST_FINI(audit_page, items)
 
 enum err store_end_audited(struct store_session *s, enum err e, const struct audit_row *row, struct errctx *ec)
 {
     if (!e)
         e = store_put_audit(s, row, ec);
     return store_finish_txn(s, e, ec);
+}
+
+enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
+{
+    enum err e = store_put_audit(s, row, ec);
+
+    return e == ERR_LOST ? ERR_UNKNOWN : e;
 }

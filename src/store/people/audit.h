@@ -4,7 +4,7 @@
 #define STORE_PEOPLE_AUDIT_H
 
 #include "shardwheel/store/audit.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 /* Within the transaction of the session. NULL: nothing is written. */
 MUST_CHECK enum err store_put_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec);

@@ -10,64 +10,47 @@
 
 #define SESSION_COLUMNS                                                                                                \
     "s.id, s.user_id, s.password_hash, s.created_ms, s.used_ms, s.expires_ms, s.lives_ms, s.address, s.agent"
-#define SESSION_COLUMN_COUNT 9
 #define REMOVED_MAX 200 /* sessions at a time; the next login removes what is left */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static struct session_row read_session(const struct db_rows *rows, unsigned at)
-{
-    struct session_row row = {
-        .user_id = db_int(rows, at + 1),
-        .created_ms = db_int(rows, at + 3),
-        .used_ms = db_int(rows, at + 4),
-        .expires_ms = db_int(rows, at + 5),
-        .lives_ms = db_int(rows, at + 6),
-    };
-
-    snprintf(row.id, sizeof row.id, "%s", db_text_or_empty(rows, at));
-    snprintf(row.password, sizeof row.password, "%s", db_text_or_empty(rows, at + 2));
-    snprintf(row.address, sizeof row.address, "%s", db_text_or_empty(rows, at + 7));
-    snprintf(row.agent, sizeof row.agent, "%s", db_text_or_empty(rows, at + 8));
-    return row;
-}
-
 /* ---- who it is --------------------------------------------------------------------------------------------------- */
-
-#define AFTER_SESSION (USER_COLUMN_COUNT + SESSION_COLUMN_COUNT)
 
 static void put_key(struct sqlbuf *q, const struct login_key *key)
 {
-    if (key->token) {
-        sql_puts(q, " FROM shardwheel_token t JOIN xxl_job_user u ON u.id = t.user_id");
-    } else {
-        sql_puts(q, " FROM xxl_job_user u LEFT JOIN shardwheel_token t ON t.id = 0");
-    }
+    sql_puts(q, key->token ? " FROM shardwheel_token t JOIN xxl_job_user u ON u.id = t.user_id"
+                           : " FROM xxl_job_user u LEFT JOIN shardwheel_token t ON t.id = 0");
     sql_put(q, USER_ROLE_JOIN " LEFT JOIN shardwheel_session s ON s.user_id = u.id AND s.id = ?",
             key->session ? key->session : "");
-    if (key->token) {
-        sql_put(q, " WHERE t.hash = ?", key->token);
-    } else if (key->name) {
-        sql_put(q, " WHERE u.username = ?", key->name);
-    } else {
-        sql_put(q, " WHERE u.id = ?", key->user_id);
-    }
-    sql_puts(q, " LIMIT 1");
+    if (key->token)
+        sql_put(q, " WHERE t.hash = ? LIMIT 1", key->token);
+    else if (key->name)
+        sql_put(q, " WHERE u.username = ? LIMIT 1", key->name);
+    else
+        sql_put(q, " WHERE u.id = ? LIMIT 1", key->user_id);
 }
 
-static enum err read_facts(const struct db_rows *rows, struct login_facts *out, struct errctx *ec)
+static const struct row_type session_rows =
+    ROWS(struct session_row,
+         FIELDS(struct session_row, id, user_id, password, created_ms, used_ms, expires_ms, lives_ms, address, agent));
+
+/* Behind the columns of the user. */
+static const struct row_type facts_rows =
+    ROWS(struct login_facts, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP,
+         FIELDS(struct login_facts, session.id, session.user_id, session.password, session.created_ms, session.used_ms,
+                session.expires_ms, session.lives_ms, session.address, session.agent, now_ms, token.id, token.name,
+                token.scopes, token.expires_ms, token.used_ms));
+
+static enum err read_facts(const struct store_session *s, const struct db_rows *rows, struct login_facts *out,
+                           struct errctx *ec)
 {
-    struct login_facts f = {.session = read_session(rows, USER_COLUMN_COUNT), .now_ms = db_int(rows, AFTER_SESSION)};
+    struct login_facts f = {0};
     enum err e = users_read(rows, &f.user, ec);
 
     if (e)
         return e;
-    f.token = (struct token_row){.id = db_int(rows, AFTER_SESSION + 1),
-                                 .user_id = f.user.id,
-                                 .expires_ms = db_int(rows, AFTER_SESSION + 4),
-                                 .used_ms = db_int(rows, AFTER_SESSION + 5)};
-    snprintf(f.token.name, sizeof f.token.name, "%s", db_text_or_empty(rows, AFTER_SESSION + 2));
-    snprintf(f.token.scopes, sizeof f.token.scopes, "%s", db_text_or_empty(rows, AFTER_SESSION + 3));
+    row_read(s, rows, &facts_rows, &f);
+    f.token.user_id = f.user.id;
     *out = f;
     return ERR_OK;
 }
@@ -76,19 +59,15 @@ enum err store_load_login(struct store_session *s, const struct login_key *key, 
                           struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = users_start(s, ec);
 
-    if (!e) {
-        store_start_sql(s, "SELECT ");
-        e = users_put_columns(s, ec);
-    }
     if (!e) {
         sql_puts(&s->sql, ", " SESSION_COLUMNS ", " STORE_NOW_MS ", t.id, t.name, t.scopes, t.expires_ms, t.used_ms");
         put_key(&s->sql, key);
         e = store_query_sql(s, &rows, ec);
     }
     if (!e)
-        e = db_rows_next(rows) ? read_facts(rows, out, ec) : err_set(ec, ERR_NOTFOUND, "there is no such user");
+        e = db_rows_next(rows) ? read_facts(s, rows, out, ec) : err_set(ec, ERR_NOTFOUND, "there is no such user");
     db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "look up who it is") : ERR_OK;
 }
@@ -190,40 +169,27 @@ enum err store_end_java_session(struct store_session *s, int64_t user_id, const 
     return e ? err_wrap(ec, e, "end the session of a Java admin") : ERR_OK;
 }
 
-static void read_session_item(const struct db_rows *row, void *item)
-{
-    *(struct session_row *)item = read_session(row, 0);
-}
-
 enum err store_load_sessions(struct store_session *s, int64_t user_id, int64_t limit, struct session_row **out,
                              size_t *count, struct errctx *ec)
 {
-    struct row_list list = {0};
-    enum err e = store_ask_list(s, sizeof(struct session_row), read_session_item, &list, ec,
-                                "SELECT " SESSION_COLUMNS
-                                " FROM shardwheel_session s WHERE s.user_id = ? AND s.expires_ms > " STORE_NOW_MS
-                                " ORDER BY s.used_ms DESC, s.id LIMIT ?",
-                                user_id, limit);
-
-    db_rows_destroy(list.memory);
-    if (e)
-        return err_wrap(ec, e, "read the sessions of user %" PRId64, user_id);
-    *out = list.items;
-    *count = list.count;
-    return ERR_OK;
+    store_sql(s,
+              "SELECT " SESSION_COLUMNS
+              " FROM shardwheel_session s WHERE s.user_id = ? AND s.expires_ms > " STORE_NOW_MS
+              " ORDER BY s.used_ms DESC, s.id LIMIT ?",
+              user_id, limit);
+    enum err e = store_read_array(s, &session_rows, out, count, ec);
+    return e ? err_wrap(ec, e, "read the sessions of user %" PRId64, user_id) : ERR_OK;
 }
 
 enum err store_has_session_from(struct store_session *s, int64_t user_id, const char *address, bool *out,
                                 struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_ask(
-        s, &rows, ec,
+    int64_t there = 0;
+    enum err e = store_number(
+        s, 0, &there, ec,
         "SELECT 1 FROM shardwheel_session WHERE user_id = ? AND address = ? AND expires_ms > " STORE_NOW_MS " LIMIT 1",
         user_id, address);
 
-    if (!e)
-        *out = db_rows_next(rows);
-    db_rows_destroy(rows);
+    *out = there != 0;
     return e ? err_wrap(ec, e, "look for sessions of user %" PRId64, user_id) : ERR_OK;
 }

@@ -2,34 +2,24 @@
 #include "shardwheel/store/login.h"
 
 #include "store/people/audit.h"
-#include "store/conn/session.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static enum err check_room(struct store_session *s, const struct token_row *token, int64_t max, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    int64_t count = 0, same = 0;
-    enum err e;
-
+    int64_t user = 0, count = 0, same = 0;
     /* The user's row is locked, so that two at once do not pass both. */
-    e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_user WHERE id = ? FOR UPDATE", token->user_id);
-    db_rows_destroy(rows);
-    rows = NULL;
-    if (e)
-        return e;
-    e = store_query(s, &rows, ec, "SELECT COUNT(*), COALESCE(SUM(name = ?), 0) FROM shardwheel_token WHERE user_id = ?",
-                    token->name, token->user_id);
-    if (!e && db_rows_next(rows)) {
-        count = db_int(rows, 0);
-        same = db_int(rows, 1);
-    }
-    db_rows_destroy(rows);
+    enum err e = store_number(s, 0, &user, ec, "SELECT id FROM xxl_job_user WHERE id = ? FOR UPDATE", token->user_id);
+
+    if (!e)
+        e = store_number(s, 0, &same, ec, "SELECT COUNT(*) FROM shardwheel_token WHERE name = ? AND user_id = ?",
+                         token->name, token->user_id);
     if (!e && same > 0)
-        e = err_set(ec, ERR_STATE, "the user has a token of that name");
+        return err_set(ec, ERR_STATE, "the user has a token of that name");
+    if (!e)
+        e = store_number(s, 0, &count, ec, "SELECT COUNT(*) FROM shardwheel_token WHERE user_id = ?", token->user_id);
     if (!e && count >= max)
-        e = err_set(ec, ERR_BUSY, "the user has %" PRId64 " tokens, which is as many as there may be", count);
+        return err_set(ec, ERR_BUSY, "the user has %" PRId64 " tokens, which is as many as there may be", count);
     return e;
 }
 
@@ -91,38 +81,17 @@ enum err store_remove_token(struct store_session *s, int64_t user_id, int64_t id
     return e ? err_wrap(ec, e, "remove token %" PRId64, id) : ERR_OK;
 }
 
-static void read_token(const struct db_rows *row, void *item)
-{
-    struct token_row *token = item;
-
-    *token = (struct token_row){.id = db_int(row, 0),
-                                .user_id = db_int(row, 1),
-                                .created_ms = db_int(row, 4),
-                                .expires_ms = db_int(row, 5),
-                                .used_ms = db_int(row, 6)};
-    snprintf(token->name, sizeof token->name, "%s", db_text_or_empty(row, 2));
-    snprintf(token->scopes, sizeof token->scopes, "%s", db_text_or_empty(row, 3));
-}
-
 enum err store_load_tokens(struct store_session *s, int64_t user_id, int64_t after_id, int64_t limit,
                            struct token_row **out, size_t *count, struct errctx *ec)
 {
-    struct row_list list = {0};
-    enum err e = store_ready_session(s, ec);
+    static const struct row_type tokens =
+        ROWS(struct token_row, FIELDS(struct token_row, id, user_id, name, scopes, created_ms, expires_ms, used_ms));
 
-    if (!e) {
-        store_sql(
-            s, "SELECT id, user_id, name, scopes, created_ms, expires_ms, used_ms FROM shardwheel_token WHERE id > ?",
-            after_id);
-        if (user_id)
-            sql_put(&s->sql, " AND user_id = ?", user_id);
-        sql_put(&s->sql, " ORDER BY id LIMIT ?", limit);
-        e = store_query_list(s, sizeof(struct token_row), read_token, &list, ec);
-    }
-    db_rows_destroy(list.memory);
-    if (e)
-        return err_wrap(ec, e, "read tokens");
-    *out = list.items;
-    *count = list.count;
-    return ERR_OK;
+    store_sql(s, "SELECT id, user_id, name, scopes, created_ms, expires_ms, used_ms FROM shardwheel_token WHERE id > ?",
+              after_id);
+    if (user_id)
+        sql_put(&s->sql, " AND user_id = ?", user_id);
+    sql_put(&s->sql, " ORDER BY id LIMIT ?", limit);
+    enum err e = store_read_array(s, &tokens, out, count, ec);
+    return e ? err_wrap(ec, e, "read tokens") : ERR_OK;
 }

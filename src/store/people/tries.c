@@ -120,35 +120,14 @@ enum err store_try_login(struct store_session *s, const struct login_try *t, int
 
 /* ---- cleaning ---------------------------------------------------------------------------------------------------- */
 
-static enum err clean(struct store_session *s, size_t *deleted, struct errctx *ec)
-{
-    struct db_effect effect = {0};
-    enum err e;
-
-    sql_put(&s->sql, " LIMIT ?", CLEAN_MAX);
-    e = store_write_sql(s, &effect, ec);
-    *deleted += (size_t)effect.matched;
-    return e;
-}
-
-/* The number of rows is that of the index, which is small. */
-static enum err count_tries(struct store_session *s, int64_t *out, struct errctx *ec)
-{
-    return store_number(s, 0, out, ec, "SELECT COUNT(*) FROM shardwheel_login");
-}
-
 enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t max, struct errctx *ec)
 {
-    size_t deleted = 0;
     int64_t count = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(s, NULL, ec, "DELETE FROM shardwheel_login WHERE last_ms < " STORE_NOW_MS " - ? LIMIT ?",
+                             forget_ms, CLEAN_MAX);
 
-    if (!e) {
-        store_sql(s, "DELETE FROM shardwheel_login WHERE last_ms < " STORE_NOW_MS " - ?", forget_ms);
-        e = clean(s, &deleted, ec);
-    }
-    if (!e)
-        e = count_tries(s, &count, ec);
+    if (!e) /* by the index, which is small */
+        e = store_number(s, 0, &count, ec, "SELECT COUNT(*) FROM shardwheel_login");
     if (!e && count > max)
         e = store_write(s, NULL, ec, "DELETE FROM shardwheel_login ORDER BY last_ms, who LIMIT ?", count - max);
     return e ? err_wrap(ec, e, "clean failed logins") : ERR_OK;
@@ -156,31 +135,27 @@ enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t m
 
 enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *deleted, struct errctx *ec)
 {
-    static const char *const orphans[] = {
-        "DELETE FROM shardwheel_session WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
-        "DELETE FROM shardwheel_token WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
-        ("DELETE FROM shardwheel_role WHERE user_id NOT IN (SELECT id FROM xxl_job_user WHERE role = 0 "
-         "AND COALESCE(permission, '') = '')"),
+    static const char *const gone[] = {
+        "session WHERE expires_ms < " STORE_NOW_MS,
+        "session WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
+        "token WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
+        ("role WHERE user_id NOT IN (SELECT id FROM xxl_job_user WHERE role = 0 AND COALESCE(permission, '') = '')"),
     };
-    enum err e = store_ready_session(s, ec);
+    struct db_effect effect = {0};
+    enum err e =
+        store_write(s, &effect, ec, "DELETE FROM shardwheel_token WHERE expires_ms < " STORE_NOW_MS " - ? LIMIT ?",
+                    token_ms, CLEAN_MAX);
 
-    *deleted = 0;
-    if (!e) {
-        store_start_sql(s, "DELETE FROM shardwheel_session WHERE expires_ms < " STORE_NOW_MS);
-        e = clean(s, deleted, ec);
-    }
-    if (!e) {
-        store_sql(s, "DELETE FROM shardwheel_token WHERE expires_ms < " STORE_NOW_MS " - ?", token_ms);
-        e = clean(s, deleted, ec);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(orphans) && !e; i++) {
-        store_start_sql(s, orphans[i]);
-        e = clean(s, deleted, ec);
+    *deleted = (size_t)effect.matched;
+    for (size_t i = 0; i < ARRAY_LEN(gone) && !e; i++) {
+        effect.matched = 0;
+        e = store_write(s, &effect, ec, "DELETE FROM shardwheel_? LIMIT ?", sql_word(gone[i]), CLEAN_MAX);
+        *deleted += (size_t)effect.matched;
     }
     return e ? err_wrap(ec, e, "clean sessions and tokens") : ERR_OK;
 }
 
 enum err store_count_sessions(struct store_session *s, int64_t *out, struct errctx *ec)
 {
-    return store_ask_number(s, 0, out, ec, "SELECT COUNT(*) FROM shardwheel_session WHERE expires_ms >= " STORE_NOW_MS);
+    return store_number(s, 0, out, ec, "SELECT COUNT(*) FROM shardwheel_session WHERE expires_ms >= " STORE_NOW_MS);
 }

@@ -23,13 +23,13 @@ void users_destroy(struct user *list, size_t count)
     free(list);
 }
 
-enum err users_put_columns(struct store_session *s, struct errctx *ec)
+enum err users_start(struct store_session *s, struct errctx *ec)
 {
     struct store_features features;
     enum err e = store_get_features(s, &features, ec);
 
     if (!e)
-        sql_puts(&s->sql, features.user_token ? USER_COLUMNS ", u.token" : USER_COLUMNS ", NULL");
+        store_start_sql(s, features.user_token ? "SELECT " USER_COLUMNS ", u.token" : "SELECT " USER_COLUMNS ", NULL");
     return e;
 }
 
@@ -55,10 +55,12 @@ enum err users_read(const struct db_rows *rows, struct user *out, struct errctx 
 static enum err read_list(struct store_session *s, struct user **out, size_t *count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
+    struct user *list = NULL;
     size_t n = 0;
     enum err e = store_query_sql(s, &rows, ec);
-    struct user *list = db_rows_room(&rows, sizeof *list, &e, ec);
 
+    if (!e && !(list = calloc(db_rows_count(rows) + 1, sizeof *list)))
+        e = err_set(ec, ERR_NOMEM, "out of memory");
     while (!e && db_rows_next(rows)) {
         e = users_read(rows, &list[n], ec);
         n += !e;
@@ -77,10 +79,8 @@ static enum err read_list(struct store_session *s, struct user **out, size_t *co
 
 static enum err start_select(struct store_session *s, struct errctx *ec)
 {
-    enum err e;
+    enum err e = users_start(s, ec);
 
-    store_start_sql(s, "SELECT ");
-    e = users_put_columns(s, ec);
     if (!e)
         sql_puts(&s->sql, " FROM xxl_job_user u" USER_ROLE_JOIN);
     return e;
@@ -99,10 +99,8 @@ static enum err read_one(struct store_session *s, struct user *out, struct errct
 
 enum err store_find_user(struct store_session *s, const char *name, struct user *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = start_select(s, ec);
 
-    if (!e)
-        e = start_select(s, ec);
     if (!e) {
         sql_put(&s->sql, " WHERE u.username = ? ORDER BY u.id LIMIT 1", name);
         e = read_one(s, out, ec);
@@ -128,9 +126,7 @@ enum err users_lock(struct store_session *s, int64_t id, struct user *out, struc
 
 enum err store_load_user(struct store_session *s, int64_t id, struct user *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    return e ? e : load_user(s, id, /*lock=*/false, out, ec);
+    return load_user(s, id, /*lock=*/false, out, ec);
 }
 
 static void put_filter(struct sqlbuf *q, const struct user_filter *filter)
@@ -148,10 +144,8 @@ static void put_filter(struct sqlbuf *q, const struct user_filter *filter)
 enum err store_load_users(struct store_session *s, const struct user_filter *filter, struct user **out, size_t *count,
                           struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = start_select(s, ec);
 
-    if (!e)
-        e = start_select(s, ec);
     if (!e) {
         put_filter(&s->sql, filter);
         if (!filter->by_name && filter->after_id > 0)
@@ -165,13 +159,8 @@ enum err store_load_users(struct store_session *s, const struct user_filter *fil
 
 enum err store_count_users(struct store_session *s, const struct user_filter *filter, int64_t *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (!e) {
-        store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_user u" USER_ROLE_JOIN);
-        put_filter(&s->sql, filter);
-        e = store_query_number(s, 0, out, ec);
-    }
+    put_filter(store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_user u" USER_ROLE_JOIN), filter);
+    enum err e = store_query_number(s, 0, out, ec);
     return e ? err_wrap(ec, e, "count users") : ERR_OK;
 }
 
@@ -190,9 +179,9 @@ enum err store_find_missing_groups(struct store_session *s, int64_t *ids, size_t
 {
     struct db_rows *rows = NULL;
     size_t left = count;
-    enum err e = count ? store_ready_session(s, ec) : ERR_OK;
+    enum err e = ERR_OK;
 
-    if (!e && count)
+    if (count)
         e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_group WHERE id IN (?)", sql_list(ids, count));
     while (!e && db_rows_next(rows)) {
         size_t kept = 0;

@@ -4,16 +4,15 @@
 #define STORE_PEOPLE_USERS_H
 
 #include "shardwheel/store/people.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 /* Of the tables u (xxl_job_user) and r (shardwheel_role); USER_TOKEN follows them, by the features. */
 #define USER_COLUMNS "u.id, u.username, u.password, u.role, u.permission, r.role, r.job_groups"
-#define USER_COLUMN_COUNT 8
 #define USER_ROLE_JOIN                                                                                                 \
     " LEFT JOIN shardwheel_role r ON r.user_id = u.id AND u.role = 0 AND COALESCE(u.permission, '') = ''"
 
-/* Puts USER_COLUMNS and the token, from columns 0 to USER_COLUMN_COUNT - 1. */
-MUST_CHECK enum err users_put_columns(struct store_session *s, struct errctx *ec);
+/* Starts a SELECT with USER_COLUMNS and the token: columns 0 to 7. */
+MUST_CHECK enum err users_start(struct store_session *s, struct errctx *ec);
 /* ERR_NOMEM alone. */
 MUST_CHECK enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec);
 /* store_load_user with its row locked, within a transaction. */

@@ -34,10 +34,6 @@ static enum err read_few(struct store_session *s, struct named_few *out, struct 
 enum err store_find_users_by_password(struct store_session *s, const char *const hashes[], size_t count,
                                       struct named_few *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
     store_start_sql(s, "SELECT username FROM xxl_job_user WHERE password IN (");
     for (size_t i = 0; i < count; i++) {
         sql_puts(&s->sql, i ? ", " : "");
@@ -51,10 +47,8 @@ enum err store_find_groups_by_token(struct store_session *s, const char *token, 
                                     struct errctx *ec)
 {
     struct store_features features;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_get_features(s, &features, ec);
 
-    if (!e)
-        e = store_get_features(s, &features, ec);
     if (e)
         return e;
     *out = (struct named_few){0};

@@ -51,14 +51,6 @@ enum err store_end_reading_back(struct store_session *s, struct errctx *ec)
     return db_is_galera(s->db) ? store_commit_txn(s, ec) : ERR_OK;
 }
 
-static void put_job_ids(struct sqlbuf *q, const struct claim_job *jobs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, jobs[i].job->id);
-    }
-}
-
 /* Texts are compared here and not by the server, whose collation takes "a" for "A" and drops trailing blanks. */
 static bool is_unchanged(const struct job_due *job, const struct db_rows *rows)
 {
@@ -110,22 +102,18 @@ static enum err lock_and_compare(struct store_session *s, struct claim_job *jobs
     sql_puts(q, way == WAY_SKIP_LOCKED ? ") ORDER BY id FOR UPDATE SKIP LOCKED" : ") ORDER BY id FOR UPDATE");
     e = store_query_sql(s, &rows, ec);
     if (e == ERR_TIMEOUT && way == WAY_NO_WAIT)
-        return err_wrap(ec, ERR_CONFLICT, "a job is locked");
-    if (e)
-        return e;
-    while (db_rows_next(rows)) {
+        e = err_wrap(ec, ERR_CONFLICT, "a job is locked");
+    while (!e && db_rows_next(rows)) {
         while (i < end && jobs[i].job->id < db_int(rows, 0))
             i++;
-        if (i == end)
-            break;
-        if (jobs[i].job->id != db_int(rows, 0))
+        if (i == end || jobs[i].job->id != db_int(rows, 0))
             continue;
         jobs[i].locked = false;
         if (is_unchanged(jobs[i].job, rows))
             state[i] = CLAIM_SAME;
     }
     db_rows_destroy(rows);
-    return ERR_OK;
+    return e;
 }
 
 /* A guard that went while the jobs were locked and written let a Java admin read them as they were before, and one that
@@ -133,18 +121,11 @@ static enum err lock_and_compare(struct store_session *s, struct claim_job *jobs
  * the commit. */
 static enum err check_still_guarded(struct store_session *s, const struct claim_guards *guards, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct claim_guards now = {0};
-    enum err e;
+    struct claim_guards now;
+    enum err e = guards ? store_load_guards(s, &now, ec) : ERR_OK;
 
-    if (!guards)
-        return ERR_OK;
-    e = store_query(s, &rows, ec, "SELECT ?", sql_word(store_guards_column));
-    if (e)
+    if (e || !guards)
         return e;
-    if (db_rows_next(rows))
-        store_parse_guards(db_text(rows, 0), &now);
-    db_rows_destroy(rows);
     for (int i = 0; i < now.count; i++)
         for (int k = 0; k < guards->count; k++)
             if (now.list[i].connection == guards->list[k].connection &&
@@ -277,27 +258,20 @@ static enum err find_rows(struct store_session *s, const struct doubt *doubts, s
                           struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, job_id, trigger_msg FROM xxl_job_log FORCE INDEX (PRIMARY) "
-                                          "WHERE id IN (");
     size_t i = 0;
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec,
+                    "SELECT id, job_id, trigger_msg FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id",
+                    sql_each(doubts, count, log_id));
 
-    for (size_t k = 0; k < count; k++) {
-        sql_puts(q, k ? "," : "");
-        sql_int(q, doubts[k].log_id);
-    }
-    sql_puts(q, ") ORDER BY id");
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    while (db_rows_next(rows)) {
+    while (!e && db_rows_next(rows)) {
         while (i < count && doubts[i].log_id < db_int(rows, 0))
             i++;
         if (i < count && doubts[i].log_id == db_int(rows, 0) && is_row_of(doubts[i].fire, rows))
             jobs[doubts[i].job].advanced = true;
     }
     db_rows_destroy(rows);
-    return ERR_OK;
+    return e;
 }
 
 /* A claim that planned nothing has left its trace in the job alone. */
@@ -305,30 +279,24 @@ static enum err check_fireless(struct store_session *s, struct claim_job *jobs, 
 {
     struct db_rows *rows = NULL;
     size_t i = 0;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_status, trigger_last_time, trigger_next_time "
-                                          "FROM xxl_job_info WHERE id IN (");
-    enum err e;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT id, trigger_status, trigger_last_time, trigger_next_time FROM xxl_job_info WHERE "
+                             "id IN (?) ORDER BY id",
+                             sql_each_in(jobs, count, job, id));
 
-    put_job_ids(q, jobs, count);
-    sql_puts(q, ") ORDER BY id");
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    while (db_rows_next(rows)) {
+    while (!e && db_rows_next(rows)) {
         while (i < count && jobs[i].job->id < db_int(rows, 0))
             i++;
-        if (i == count)
-            break;
-        struct claim_job *j = &jobs[i];
-        if (j->fires || j->job->id != db_int(rows, 0))
+        if (i == count || jobs[i].fires || jobs[i].job->id != db_int(rows, 0))
             continue;
+        struct claim_job *j = &jobs[i];
         if (j->stop)
             j->advanced = db_int(rows, 1) == 0 && db_int(rows, 2) == 0 && db_int(rows, 3) == 0;
         else
             j->advanced = db_int(rows, 3) == j->new_next_ms && (j->keeps_last || db_int(rows, 2) == j->job->next_ms);
     }
     db_rows_destroy(rows);
-    return ERR_OK;
+    return e;
 }
 
 enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,

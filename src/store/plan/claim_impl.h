@@ -39,21 +39,31 @@ MUST_CHECK enum err store_advance_claimed(struct store_session *s, const struct 
 MUST_CHECK enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,
                                        size_t count, int64_t step, struct errctx *ec);
 
-/* What rows for due times without a fire begin with: the mark, how many there were, from when to when. */
-void store_put_skipped(const struct store_session *s, const struct skipped *skipped, struct buf *out);
+/* An INSERT up to its VALUES, and a row for due times without a fire: the mark, how many there were, from when to when,
+ * and the two texts that say why. */
+extern const char store_skipped_columns[];
+void store_put_skipped(struct store_session *s, int64_t group, int64_t job_id, const struct skipped *skipped,
+                       const char *why, const char *rule, enum text_fit fit);
 /* Behind them, a row for what jobs[i] was due and has no fire for. */
 MUST_CHECK enum err store_insert_skipped(struct store_session *s, const struct claim_job *jobs,
                                          const enum claim_state *state, size_t count, struct errctx *ec);
 
-/* An INSERT up to its VALUES, and one row of them: an open row of that fire. `message` goes behind the mark of one that
- * is written ahead. */
-extern const char store_fire_columns[];
-void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
-                    int retry_count, const char *mark, const char *message, struct fitting how);
+/* The open row of a fire. */
+struct fire_row {
+    struct fire *fire;
+    const char *handler, *param;
+    int retry_count;
+    const char *message; /* behind the mark of one that is written ahead */
+};
+/* Inserts them, many in a statement, and fills in their log_id; direct fires where `incarnation` is not NULL. A text
+ * that does not fit an old table is changed no more than it needs. */
+MUST_CHECK enum err store_insert_rows(struct store_session *s, const struct fire_row *rows, size_t count,
+                                      const char *incarnation, int64_t step, struct errctx *ec);
 
 /* A column of a SELECT: the guards that are alive now, for store_parse_guards; NULL when there is none.
  * store/guard.c. */
 extern const char store_guards_column[];
 void store_parse_guards(const char *text, struct claim_guards *out);
+MUST_CHECK enum err store_load_guards(struct store_session *s, struct claim_guards *out, struct errctx *ec);
 
 #endif

@@ -49,24 +49,26 @@ static void put_equal_bytes(struct sqlbuf *q, const char *column, const char *te
     sql_put(q, " AND CAST(CONVERT(? USING utf8mb4) AS BINARY) = ?", sql_word(column), text);
 }
 
-static enum err write_group(struct store_session *s, const void *const *rows, size_t count, void *arg,
-                            struct errctx *ec)
+static enum err write_group(struct store_session *s, const void *const *rows, size_t count, struct fitting how,
+                            void *arg, struct errctx *ec)
 {
     const struct member *const *members = (const struct member *const *)rows;
     const struct claim_job *first = members[0]->claim;
+    int64_t ids[STORE_LIST_MAX];
     struct db_effect effect = {0};
     struct advance *advance = arg;
     enum err e;
 
-    struct sqlbuf *q = store_sql(
-        s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ?, trigger_next_time = ? WHERE id IN (",
-        first->job->next_ms, first->new_next_ms);
+    (void)how;
     for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, members[i]->claim->job->id);
+        ids[i] = members[i]->claim->job->id;
         advance->state[members[i]->at] = CLAIM_ADVANCED;
     }
-    sql_put(q, ") AND trigger_status = 1 AND trigger_next_time = ?", first->job->next_ms);
+    struct sqlbuf *q = store_sql(s,
+                                 "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ?, "
+                                 "trigger_next_time = ? WHERE id IN (?) AND "
+                                 "trigger_status = 1 AND trigger_next_time = ?",
+                                 first->job->next_ms, first->new_next_ms, sql_list(ids, count), first->job->next_ms);
     put_equal_bytes(q, "schedule_type", first->job->schedule_type);
     put_equal_bytes(q, "schedule_conf", first->job->schedule_conf);
     e = store_exec_sql(s, &effect, ec);
@@ -154,30 +156,20 @@ static enum err exec_on_all(struct store_session *s, size_t count, struct errctx
     return e;
 }
 
-static void put_step_ids(struct sqlbuf *q, const struct step *const *steps, size_t count)
-{
-    sql_puts(q, " WHERE id IN (");
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, steps[i]->id);
-    }
-    sql_puts(q, ")");
-}
-
-static enum err write_equal(struct store_session *s, const void *const *rows, size_t count, void *arg,
-                            struct errctx *ec)
+static enum err write_equal(struct store_session *s, const void *const *rows, size_t count, struct fitting how,
+                            void *arg, struct errctx *ec)
 {
     const struct step *const *steps = (const struct step *const *)rows;
     struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET ");
 
-    (void)arg;
+    (void)how, (void)arg;
     if (steps[0]->stop) {
         sql_puts(q, "trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0");
     } else {
         sql_puts(q, steps[0]->keeps_last ? "" : "trigger_last_time = trigger_next_time, ");
         sql_put(q, "trigger_next_time = ?", steps[0]->next_ms);
     }
-    put_step_ids(q, steps, count);
+    sql_put(q, " WHERE id IN (?)", sql_each_at(steps, count, id));
     return exec_on_all(s, count, ec);
 }
 
@@ -191,8 +183,7 @@ static enum err write_different(struct store_session *s, const void *const *rows
     (void)arg;
     for (size_t i = 0; i < count; i++)
         sql_put(q, " WHEN ? THEN ?", steps[i]->id, steps[i]->next_ms);
-    sql_puts(q, " ELSE trigger_next_time END");
-    put_step_ids(q, steps, count);
+    sql_put(q, " ELSE trigger_next_time END WHERE id IN (?)", sql_each_at(steps, count, id));
     return exec_on_all(s, count, ec);
 }
 
@@ -230,15 +221,10 @@ out:
 
 /* ---- fires ------------------------------------------------------------------------------------------------- */
 
-struct planned {
-    struct fire *fire;
-    const struct claim_job *claim;
-};
-
 /* Fits in trigger_msg, whatever the characters. */
 #define MESSAGE_CUT_CHARS 15000
 
-const char store_fire_columns[] =
+static const char fire_columns[] =
     "INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param, "
     "executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, "
     "alarm_status) VALUES ";
@@ -255,42 +241,32 @@ static void put_message(struct sqlbuf *q, const char *mark, const char *message,
     buf_puts(&text, mark);
     buf_puts(&text, message);
     buf_puts(&text, STORE_SLACK);
-    if (buf_failed(&text))
-        q->text.failed = true;
-    else
-        sql_text_fitted(q, text.data, how.cut ? MESSAGE_CUT_CHARS : SIZE_MAX, how.fit);
-    buf_fini(&text);
+    sql_take_text(q, &text, how.cut ? MESSAGE_CUT_CHARS : SIZE_MAX, how.fit);
 }
 
-void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
-                    int retry_count, const char *mark, const char *message, struct fitting how)
+static void put_row(struct store_session *s, const struct fire_row *row, const char *incarnation, struct fitting how)
 {
+    const struct fire *f = row->fire;
     struct sqlbuf *q = &s->sql;
+    char mark[100];
 
+    if (incarnation)
+        fire_format_direct_mark(f, incarnation, mark);
+    else
+        fire_format_mark(f, mark);
     sql_put(q, "(?,?,?,?,?", f->group, f->job_id, sql_fitted(f->address, how.cut ? 255 : SIZE_MAX, how.fit),
-            sql_fitted(handler, how.cut ? 255 : SIZE_MAX, how.fit),
-            sql_fitted(param, how.cut ? 512 : SIZE_MAX, how.fit));
-    if (f->broadcast) {
+            sql_fitted(row->handler, how.cut ? 255 : SIZE_MAX, how.fit),
+            sql_fitted(row->param, how.cut ? 512 : SIZE_MAX, how.fit));
+    if (f->broadcast)
         sql_put(q, ",'?/?',", f->shard_index, f->shard_total);
-    } else {
+    else
         sql_puts(q, ",NULL,");
-    }
-    sql_put(q, "?,?,0,", retry_count, sql_time(s->st->zone, f->due_s));
-    put_message(q, mark, f->written_ahead ? message ? message : "" : NULL, how);
+    sql_put(q, "?,?,0,", row->retry_count, sql_time(s->st->zone, f->due_s));
+    put_message(q, mark, f->written_ahead ? row->message ? row->message : "" : NULL, how);
     sql_puts(q, ",0,0)");
 }
 
-static void put_row(struct store_session *s, const struct planned *p, struct fitting how)
-{
-    const struct job_due *job = p->claim->job;
-    char mark[100];
-
-    fire_format_mark(p->fire, mark);
-    store_put_fire(s, p->fire, job->handler, job->param, job->retry_count, mark,
-                   p->fire->message ? p->fire->message : p->claim->message, how);
-}
-
-static enum err exec_insert(struct store_session *s, const struct planned *rows, size_t count, int64_t step,
+static enum err exec_insert(struct store_session *s, const struct fire_row *rows, size_t count, int64_t step,
                             struct errctx *ec)
 {
     struct db_effect effect = {0};
@@ -305,39 +281,38 @@ static enum err exec_insert(struct store_session *s, const struct planned *rows,
 }
 
 /* Something in the batch does not fit its column: row by row, each changed no more than it needs. */
-static enum err insert_singly(struct store_session *s, const struct planned *rows, size_t count, int64_t step,
-                              struct errctx *ec)
+static enum err insert_singly(struct store_session *s, const struct fire_row *rows, size_t count,
+                              const char *incarnation, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < count && !e; i++) {
         struct fitting how = {TEXT_AS_IS, false};
-        for (;;) {
-            store_start_sql(s, store_fire_columns);
-            put_row(s, &rows[i], how);
-            e = exec_insert(s, &rows[i], 1, step, ec);
-            if (!e || !store_fit_more(s, &how))
-                break;
-        }
+
+        do {
+            store_start_sql(s, fire_columns);
+            put_row(s, &rows[i], incarnation, how);
+            e = exec_insert(s, &rows[i], 1, 0, ec);
+        } while (e && store_fit_more(s, &how));
     }
     return e;
 }
 
-static enum err insert_planned(struct store_session *s, const struct planned *rows, size_t count, int64_t step,
-                               struct errctx *ec)
+enum err store_insert_rows(struct store_session *s, const struct fire_row *rows, size_t count, const char *incarnation,
+                           int64_t step, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
     for (size_t at = 0, end = 0; at < count && !e; at = end) {
-        store_start_sql(s, store_fire_columns);
+        store_start_sql(s, fire_columns);
         do {
             sql_puts(&s->sql, end == at ? "" : ",");
-            put_row(s, &rows[end], (struct fitting){TEXT_AS_IS, false});
+            put_row(s, &rows[end], incarnation, (struct fitting){TEXT_AS_IS, false});
             end++;
         } while (end < count && !store_is_sql_long(s));
         e = exec_insert(s, rows + at, end - at, step, ec);
         if (e && store_has_data_error(s))
-            e = insert_singly(s, rows + at, end - at, step, ec);
+            e = insert_singly(s, rows + at, end - at, incarnation, ec);
     }
     return e;
 }
@@ -359,7 +334,7 @@ enum err store_check_step(struct store_session *s, int64_t step, struct errctx *
 enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,
                             size_t count, int64_t step, struct errctx *ec)
 {
-    struct planned *rows;
+    struct fire_row *rows;
     size_t n = 0, at = 0;
     enum err e;
 
@@ -375,10 +350,11 @@ enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, con
         const struct job_due *job = jobs[i].job;
         for (struct fire *f = state[i] != CLAIM_OTHER ? jobs[i].fires : NULL; f; f = f->next) {
             f->row_hash = fire_row_hash(f->group, job->handler, job->param, job->retry_count);
-            rows[at++] = (struct planned){f, &jobs[i]};
+            rows[at++] = (struct fire_row){f, job->handler, job->param, job->retry_count,
+                                           f->message ? f->message : jobs[i].message};
         }
     }
-    e = insert_planned(s, rows, n, step, ec);
+    e = store_insert_rows(s, rows, n, /*incarnation=*/NULL, step, ec);
     free(rows);
     return e;
 }

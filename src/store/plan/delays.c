@@ -3,41 +3,37 @@
 #include <stdlib.h>
 
 #include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "shardwheel/job.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/plan.h"
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
+/* False: the delay is not in force. */
+static bool read_delayed(const struct store_session *s, const struct db_rows *row, void *item)
+{
+    struct delayed_job *job = item;
+
+    (void)s;
+    job->next_ms = db_millis(row, 1);
+    job->last_ms = db_millis(row, 2);
+    job->delay_s = db_seconds(row, 3);
+    return db_int(row, 4) == job->delay_s;
+}
+
 enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, struct delayed_job **out, size_t *count,
                                  struct errctx *ec)
 {
-    struct delayed_job *list = NULL;
-    struct db_rows *rows = NULL;
-    size_t found = 0;
-    enum err e = store_ask(
-        s, &rows, ec,
-        "SELECT o.job_id, i.trigger_next_time, i.trigger_last_time, o.fixed_delay_s, i.schedule_conf FROM "
-        "shardwheel_job o STRAIGHT_JOIN xxl_job_info i ON i.id = o.job_id WHERE o.fixed_delay_s > 0 AND o.job_id % "
-        "? = ? AND i.trigger_status = 1 AND i.schedule_type = 'FIX_RATE' ORDER BY o.job_id",
-        n, shard);
+    static const struct row_type jobs = ROWS_AND(struct delayed_job, read_delayed, FIELDS(struct delayed_job, id));
 
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
-    while (!e && db_rows_next(rows)) {
-        struct delayed_job job = {.id = db_int(rows, 0),
-                                  .next_ms = db_millis(rows, 1),
-                                  .last_ms = db_millis(rows, 2),
-                                  .delay_s = db_seconds(rows, 3)};
-        if (db_int(rows, 4) == job.delay_s)
-            list[found++] = job;
-    }
-    db_rows_destroy(rows);
-    if (e)
-        return err_wrap(ec, e, "look for jobs with a fixed delay");
-    *out = list;
-    *count = found;
-    return ERR_OK;
+    store_sql(s,
+              "SELECT o.job_id, i.trigger_next_time, i.trigger_last_time, o.fixed_delay_s, i.schedule_conf FROM "
+              "shardwheel_job o STRAIGHT_JOIN xxl_job_info i ON i.id = o.job_id WHERE o.fixed_delay_s > 0 AND o.job_id "
+              "% ? = ? AND i.trigger_status = 1 AND i.schedule_type = 'FIX_RATE' ORDER BY o.job_id",
+              n, shard);
+    enum err e = store_read_array(s, &jobs, out, count, ec);
+    return e ? err_wrap(ec, e, "look for jobs with a fixed delay") : ERR_OK;
 }
 
 /* ---- their rows -------------------------------------------------------------------------------------------------- */
@@ -51,28 +47,17 @@ static void put_keys(struct store_session *s, const struct run_key *keys, size_t
         sql_puts(&s->sql, i ? "," : "");
         sql_datetime(&s->sql, s->st->zone, keys[i].due_s);
     }
-    sql_puts(&s->sql, ") AND job_id IN (");
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(&s->sql, i ? "," : "");
-        sql_int(&s->sql, keys[i].job_id);
-    }
-    sql_puts(&s->sql, ") AND trigger_msg LIKE '<!--sw:p:%'");
+    sql_put(&s->sql, ") AND job_id IN (?) AND trigger_msg LIKE '<!--sw:p:%'", sql_each(keys, count, job_id));
 }
 
 /* Fires that wait for an executor, or waited: their rows of the log have another second, or none. */
 static enum err query_later(struct store_session *s, const struct run_key *keys, size_t count, struct db_rows **out,
                             struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(
-        s, "SELECT job_id, original_due_s, log_id FROM shardwheel_later FORCE INDEX (shardwheel_later_job) "
-           "WHERE kind IN ('C', 'F') AND log_id IS NOT NULL AND job_id IN (");
-
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, keys[i].job_id);
-    }
-    sql_puts(q, ")");
-    return store_query_sql(s, out, ec);
+    return store_query(s, out, ec,
+                       "SELECT job_id, original_due_s, log_id FROM shardwheel_later FORCE INDEX (shardwheel_later_job) "
+                       "WHERE kind IN ('C', 'F') AND log_id IS NOT NULL AND job_id IN (?)",
+                       sql_each(keys, count, job_id));
 }
 
 /* What is known of a run's due time is the next time before its claim. Where that was left to the misfire rule, which
@@ -88,10 +73,8 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
     struct db_rows *rows = NULL, *later = NULL;
     struct found_run *list = NULL;
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = query_later(s, keys, count, &later, ec);
 
-    if (!e)
-        e = query_later(s, keys, count, &later, ec);
     if (!e) {
         store_start_limited(s, limit_ms, "");
         put_keys(s, keys, count);
@@ -160,16 +143,10 @@ static void read_state(struct store_session *s, const struct db_rows *rows, stru
 static enum err look_for_later(struct store_session *s, const struct waiting *waiting, size_t count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT job_id, log_id FROM shardwheel_later WHERE kind = 'R' AND job_id IN (");
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec, "SELECT job_id, log_id FROM shardwheel_later WHERE kind = 'R' AND job_id IN (?)",
+                    sql_each(waiting, count, job_id));
 
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, waiting[i].job_id);
-    }
-    sql_puts(q, ")");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows))
         for (size_t i = 0; i < count; i++) {
             struct run_end *row = waiting[i].row;
@@ -195,20 +172,15 @@ static enum err load_some(struct store_session *s, struct run_end *list, size_t 
     struct waiting waiting[STORE_LIST_MAX];
     struct db_rows *rows = NULL;
     size_t waiting_count = 0;
-    struct sqlbuf *q = store_start_sql(
-        s, "SELECT id, job_id, trigger_code, handle_code, handle_time, alarm_status, executor_fail_retry_count, "
-           "IF(executor_fail_retry_count > 0 AND alarm_status <> 0, SUBSTRING(trigger_msg, "
-           "LOCATE('" RETRY_LINK_HEAD "', trigger_msg), 60), NULL) FROM xxl_job_log FORCE INDEX (PRIMARY) "
-           "WHERE id IN (");
-    enum err e;
+    enum err e = store_query(
+        s, &rows, ec,
+        "SELECT id, job_id, trigger_code, handle_code, handle_time, alarm_status, executor_fail_retry_count, "
+        "IF(executor_fail_retry_count > 0 AND alarm_status <> 0, SUBSTRING(trigger_msg, LOCATE('" RETRY_LINK_HEAD
+        "', trigger_msg), 60), NULL) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?)",
+        sql_each(list, count, log_id));
 
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, list[i].log_id);
+    for (size_t i = 0; i < count; i++)
         list[i] = (struct run_end){.log_id = list[i].log_id, .what = RUN_ENDED};
-    }
-    sql_puts(q, ")");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         struct run_end key = {.log_id = db_int(rows, 0)};
         struct run_end *row = bsearch(&key, list, count, sizeof *list, compare_states);
@@ -222,7 +194,7 @@ static enum err load_some(struct store_session *s, struct run_end *list, size_t 
 
 enum err store_load_run_ends(struct store_session *s, struct run_end *rows, size_t count, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = ERR_OK;
 
     qsort(rows, count, sizeof *rows, compare_states);
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)

@@ -62,12 +62,12 @@ static enum err load_some_specs(struct store_session *s, const int64_t *ids, siz
     struct db_rows *rows = NULL;
     size_t i = 0;
     enum err e =
-        store_ask(s, &rows, ec,
-                  "SELECT id, job_group, trigger_status, executor_timeout, executor_fail_retry_count, "
-                  "glue_updatetime, executor_route_strategy, executor_handler, executor_param, "
-                  "executor_block_strategy, glue_type, CASE WHEN glue_type = 'BEAN' THEN '' ELSE glue_source END, "
-                  "COALESCE(child_jobid, '') = '' FROM xxl_job_info WHERE id IN (?) ORDER BY id",
-                  sql_list(ids, count));
+        store_query(s, &rows, ec,
+                    "SELECT id, job_group, trigger_status, executor_timeout, executor_fail_retry_count, "
+                    "glue_updatetime, executor_route_strategy, executor_handler, executor_param, "
+                    "executor_block_strategy, glue_type, CASE WHEN glue_type = 'BEAN' THEN '' ELSE glue_source END, "
+                    "COALESCE(child_jobid, '') = '' FROM xxl_job_info WHERE id IN (?) ORDER BY id",
+                    sql_list(ids, count));
 
     if (e)
         return e;

@@ -81,16 +81,10 @@ static void put_page(struct store_session *s, const struct log_slice *slice, int
 static enum err query_page_end(struct store_session *s, const struct log_slice *slice, int64_t *last_id,
                                struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e;
-
-    store_start_limited(s, slice->limit_ms, "MAX(p.id), COUNT(*) FROM ");
+    store_start_limited(s, slice->limit_ms, "");
+    sql_put(&s->sql, "IF(COUNT(*) = ?, MAX(p.id), 0) FROM ", slice->page_rows);
     put_page(s, slice, 0, slice->page_rows);
-    e = store_query_sql(s, &rows, ec);
-    if (!e)
-        *last_id = db_rows_next(rows) && db_int(rows, 1) == slice->page_rows ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
-    return e;
+    return store_query_number(s, 0, last_id, ec);
 }
 
 static enum err query_planned(struct store_session *s, const struct log_slice *slice, int64_t until_id,
@@ -162,30 +156,17 @@ static enum err change_some(struct store_session *s, const char *head, const cha
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct db_effect effect = {0};
-        size_t n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
-        e = store_exec(s, &effect, ec, "? ? ?", sql_word(head), sql_list(ids + at, n), sql_word(tail));
+        e = store_exec(s, &effect, ec, "? ? ?", sql_word(head), sql_part(ids, count, at), sql_word(tail));
         *changed += effect.matched;
     }
     return e;
-}
-
-/* ... in one transaction. */
-static enum err change_all(struct store_session *s, const char *head, const char *tail, const int64_t *ids,
-                           size_t count, int64_t *changed, struct errctx *ec)
-{
-    enum err e = store_begin_txn(s, ec);
-
-    *changed = 0;
-    if (!e)
-        e = change_some(s, head, tail, ids, count, changed, ec);
-    return store_finish_txn(s, e, ec);
 }
 
 enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
                            size_t *ended, struct errctx *ec)
 {
     int64_t changed = 0;
-    enum err e = ERR_OK;
+    enum err e = count > 0 ? store_begin_txn(s, ec) : ERR_OK;
     char tail[250];
 
     /* As text: what is no number in a mark that a stranger wrote would be an error. */
@@ -193,8 +174,8 @@ enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size
              ") AND %s AND LPAD(SUBSTRING_INDEX(SUBSTRING(trigger_msg, 10), ':', 1), 20, '0') <= "
              "'%020" PRId64 "'",
              OPEN_AND_MARKED, until_s);
-    if (count > 0)
-        e = change_all(s, END_UNKNOWN, tail, log_ids, count, &changed, ec);
+    if (!e && count > 0)
+        e = store_finish_txn(s, change_some(s, END_UNKNOWN, tail, log_ids, count, &changed, ec), ec);
     if (e)
         return err_wrap(ec, e, "end %zu fires of unknown delivery", count);
     *ended = (size_t)changed;

@@ -7,39 +7,38 @@
 #include "store/conn/datetime.h"
 #include "store/plan/claim_impl.h"
 
-void store_put_skipped(const struct store_session *s, const struct skipped *skipped, struct buf *out)
+const char store_skipped_columns[] = "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, "
+                                     "trigger_msg, handle_code, alarm_status) VALUES ";
+
+void store_put_skipped(struct store_session *s, int64_t group, int64_t job_id, const struct skipped *skipped,
+                       const char *why, const char *rule, enum text_fit fit)
 {
-    enum lang lang = s->st->opts.lang;
     char mark[40], first[DATETIME_TEXT_MAX], last[DATETIME_TEXT_MAX];
+    struct buf text = {0};
 
     fire_format_skipped_mark(skipped->count, mark);
-    buf_puts(out, mark);
-    word_put(out, lang, skipped->more ? WORD_SKIPPED_MORE : WORD_SKIPPED, (long long)skipped->count, 0);
+    buf_puts(&text, mark);
+    word_put(&text, s->st->opts.lang, skipped->more ? WORD_SKIPPED_MORE : WORD_SKIPPED, (long long)skipped->count, 0);
     datetime_format(s->st->zone, skipped->first_s, first);
     datetime_format(s->st->zone, skipped->last_s, last);
-    buf_puts(out, first);
+    buf_puts(&text, first);
     if (strcmp(first, last) != 0) {
-        buf_puts(out, " - ");
-        buf_puts(out, last);
+        buf_puts(&text, " - ");
+        buf_puts(&text, last);
     }
-    buf_puts(out, skipped->more ? " ...<br>" : "<br>");
+    buf_puts(&text, skipped->more ? " ...<br>" : "<br>");
+    buf_puts(&text, why);
+    buf_puts(&text, rule);
+    sql_put(&s->sql, "(?,?,?,?,", group, job_id, sql_time(s->st->zone, skipped->first_s), CODE_FAILED);
+    sql_take_text(&s->sql, &text, SIZE_MAX, fit);
+    sql_puts(&s->sql, ",0,1)");
 }
 
 static void put_row(struct store_session *s, const struct claim_job *job, enum text_fit fit)
 {
-    struct sqlbuf *q = &s->sql;
-    struct buf text = {0};
-
-    store_put_skipped(s, &job->skipped, &text);
-    buf_puts(&text, word_get(s->st->opts.lang, job->skipped.by_hand ? WORD_SKIPPED_BY_HAND : WORD_SKIPPED_LATE));
-    buf_puts(&text, strcmp(job->job->misfire, "FIRE_ONCE_NOW") == 0 ? "FIRE_ONCE_NOW" : "DO_NOTHING");
-    sql_put(q, "(?,?,?,?,", job->job->group, job->job->id, sql_time(s->st->zone, job->skipped.first_s), CODE_FAILED);
-    if (buf_failed(&text))
-        q->text.failed = true;
-    else
-        sql_text_fitted(q, text.data, SIZE_MAX, fit);
-    sql_puts(q, ",0,1)");
-    buf_fini(&text);
+    store_put_skipped(s, job->job->group, job->job->id, &job->skipped,
+                      word_get(s->st->opts.lang, job->skipped.by_hand ? WORD_SKIPPED_BY_HAND : WORD_SKIPPED_LATE),
+                      strcmp(job->job->misfire, "FIRE_ONCE_NOW") == 0 ? "FIRE_ONCE_NOW" : "DO_NOTHING", fit);
 }
 
 static enum err insert(struct store_session *s, const struct claim_job *jobs, const enum claim_state *state,
@@ -47,8 +46,7 @@ static enum err insert(struct store_session *s, const struct claim_job *jobs, co
 {
     size_t n = 0;
 
-    store_start_sql(s, "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, trigger_msg, "
-                       "handle_code, alarm_status) VALUES ");
+    store_start_sql(s, store_skipped_columns);
     for (size_t i = 0; i < count; i++) {
         if (state[i] == CLAIM_OTHER || jobs[i].skipped.count == 0)
             continue;

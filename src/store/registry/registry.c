@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "shardwheel/store/registry.h"
 
 #define BEATS_PER_STATEMENT 100
@@ -179,69 +179,69 @@ enum err store_write_beats(struct store_session *s, const struct beat *beats, si
 
 /* ---- the living -------------------------------------------------------------------------------------------- */
 
-/* Only what still is as it was read: a beat in between saves its row. */
-static enum err delete_dead(struct store_session *s, int64_t id, const char *update_time, struct errctx *ec)
-{
-    return store_exec(s, NULL, ec, "DELETE FROM xxl_job_registry WHERE id = ? AND update_time = ?", id, update_time);
-}
+struct dated {
+    int64_t id, renewed_s;
+    struct registry_row row;
+    const char *update_time;
+};
 
 /* Times are compared as instants and not as local times, by which all are dead when the clocks go back an hour. */
-static enum err sort_out(struct store_session *s, struct db_rows *rows, int64_t dead_before_s,
-                         struct registry_row *list, size_t *count, struct errctx *ec)
+static bool is_timed(const struct store_session *s, const struct db_rows *row, void *item)
 {
-    int64_t renewed_s;
+    struct dated *beat = item;
 
-    while (db_rows_next(rows)) {
-        const char *update_time = db_text(rows, 4);
-        if (!datetime_parse(s->st->zone, update_time, &renewed_s))
-            continue; /* without a time it was never alive, and nobody expires it */
-        if (renewed_s >= dead_before_s) {
-            list[(*count)++] =
-                (struct registry_row){db_text_or_empty(rows, 1), db_text_or_empty(rows, 2), db_text_or_empty(rows, 3)};
+    beat->update_time = db_text_or_empty(row, 4);
+    return datetime_parse(s->st->zone, beat->update_time, &beat->renewed_s); /* else it never lived, and stays */
+}
+
+/* Only what still is as it was read: a beat in between saves its row. */
+static enum err delete_dead(struct store_session *s, const struct dated *beats, size_t count, int64_t dead_before_s,
+                            struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < count && !e; i++) {
+        if (beats[i].renewed_s >= dead_before_s)
             continue;
-        }
-        if (!s->in_txn) {
-            enum err e = store_begin_txn(s, ec);
-            if (e)
-                return e;
-        }
-        enum err e = delete_dead(s, db_int(rows, 0), update_time, ec);
-        if (e)
-            return e;
+        if (!s->in_txn)
+            e = store_begin_txn(s, ec);
+        if (!e)
+            e = store_exec(s, NULL, ec, "DELETE FROM xxl_job_registry WHERE id = ? AND update_time = ?", beats[i].id,
+                           beats[i].update_time);
     }
-    return s->in_txn ? store_commit_txn(s, ec) : ERR_OK;
+    return s->in_txn ? store_finish_txn(s, e, ec) : e;
 }
 
 enum err store_load_registry(struct store_session *s, int64_t dead_before_s, struct registry_list *out,
                              struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct registry_row *list = NULL;
-    size_t n = 0;
-    enum err e = store_ask(
-        s, &rows, ec,
-        "SELECT id, registry_group, registry_key, registry_value, update_time FROM xxl_job_registry ORDER BY id");
+    static const struct row_type rows =
+        ROWS_AND(struct dated, is_timed, FIELDS(struct dated, id, row.group, row.key, row.value));
+    struct row_list beats = {0};
+    struct registry_list list = {0};
 
-    if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-        e = list ? sort_out(s, rows, dead_before_s, list, &n, ec) : err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    store_end_txn(s);
+    store_start_sql(s, "SELECT id, registry_group, registry_key, registry_value, update_time FROM xxl_job_registry "
+                       "ORDER BY id");
+    enum err e = store_read_list(s, &rows, &beats, ec);
+    const struct dated *dated = beats.items;
+    if (!e && !(list.rows = calloc(beats.count + 1, sizeof *list.rows)))
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < beats.count && !e; i++)
+        if (dated[i].renewed_s >= dead_before_s)
+            list.rows[list.count++] = dated[i].row;
+    if (!e)
+        e = delete_dead(s, dated, beats.count, dead_before_s, ec);
+    list.memory = beats.memory;
+    free(beats.items);
     if (e) {
-        free(list);
-        db_rows_destroy(rows);
+        registry_list_fini(&list);
         return err_wrap(ec, e, "read the registry");
     }
-    *out = (struct registry_list){.rows = list, .count = n, .memory = rows};
+    *out = list;
     return ERR_OK;
 }
 
-void registry_list_fini(struct registry_list *list)
-{
-    db_rows_destroy(list->memory);
-    free(list->rows);
-    *list = (struct registry_list){0};
-}
+STORE_LIST_FINI(registry_list, rows)
 
 /* ---- missed heartbeats ----------------------------------------------------------------------------------------- */
 
@@ -258,17 +258,14 @@ enum err store_note_missed(struct store_session *s, int64_t hold_s, struct errct
 
 enum err store_load_missed(struct store_session *s, int64_t hold_s, int64_t *age_s, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_ask(s, &rows, ec,
-                           "SELECT " STORE_NOW_MS
-                           " - began_ms FROM shardwheel_beats WHERE id = 1 AND missed_ms >= " STORE_NOW_MS " - ?",
-                           hold_s * 1000);
+    int64_t age_ms = 0;
+    enum err e =
+        store_number(s, -1, &age_ms, ec,
+                     "SELECT GREATEST(" STORE_NOW_MS
+                     " - began_ms, 0) FROM shardwheel_beats WHERE id = 1 AND missed_ms >= " STORE_NOW_MS " - ?",
+                     hold_s * 1000);
 
-    if (!e) {
-        *age_s = -1;
-        if (db_rows_next(rows))
-            *age_s = db_int(rows, 0) > 0 ? (db_int(rows, 0) + 999) / 1000 : 0;
-    }
-    db_rows_destroy(rows);
+    if (!e)
+        *age_s = age_ms < 0 ? -1 : (age_ms + 999) / 1000;
     return e ? err_wrap(ec, e, "read whether heartbeats were missed") : ERR_OK;
 }

@@ -52,32 +52,18 @@ enum err restore_ids(struct restore *r, struct errctx *ec)
 
 /* ---- rows for what is left out ----------------------------------------------------------------------------------- */
 
-static void put_text(struct store_session *s, const struct restored_job *job, struct buf *out)
-{
-    store_put_skipped(
-        s, &(struct skipped){.count = job->count, .more = job->more, .first_s = job->first_s, .last_s = job->last_s},
-        out);
-    buf_puts(out, word_get(s->st->opts.lang, WORD_SKIPPED_RESTORED));
-}
-
 static enum err insert_rows(struct restore *r, const struct restored_job *jobs, size_t count, enum text_fit fit,
                             struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(r->s, "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, "
-                                             "trigger_msg, handle_code, alarm_status) VALUES ");
-
+    store_start_sql(r->s, store_skipped_columns);
     for (size_t i = 0; i < count; i++) {
-        struct buf text = {0};
+        const struct restored_job *job = &jobs[i];
 
-        sql_puts(q, i ? ",(" : "(");
-        sql_put(q, "?,?,?,?,", jobs[i].group, jobs[i].id, sql_time(r->s->st->zone, jobs[i].first_s), CODE_FAILED);
-        put_text(r->s, &jobs[i], &text);
-        if (buf_failed(&text))
-            q->text.failed = true;
-        else
-            sql_text_fitted(q, text.data, SIZE_MAX, fit);
-        sql_puts(q, ",0,1)");
-        buf_fini(&text);
+        sql_puts(&r->s->sql, i ? "," : "");
+        store_put_skipped(
+            r->s, job->group, job->id,
+            &(struct skipped){.count = job->count, .more = job->more, .first_s = job->first_s, .last_s = job->last_s},
+            word_get(r->s->st->opts.lang, WORD_SKIPPED_RESTORED), "", fit);
     }
     return restore_write(r, ec);
 }
@@ -105,18 +91,15 @@ struct page {
 
 static enum err add_job(struct restore *r, const struct db_rows *row, struct page *page, struct errctx *ec)
 {
-    struct job_due job = {.id = db_int(row, 0),
-                          .group = db_int(row, 1),
-                          .next_ms = db_int(row, 2),
-                          .schedule_type = db_text_or_empty(row, 3),
-                          .schedule_conf = db_text_or_empty(row, 4),
-                          .time_zone = db_text(row, 5),
-                          .fixed_delay_s = db_seconds(row, 6),
-                          .valid_from_s = db_seconds(row, 7),
-                          .valid_until_s = db_seconds(row, 8)};
+    static const struct row_type jobs =
+        ROWS(struct job_due, FIELDS(struct job_due, id, group, next_ms, schedule_type, schedule_conf),
+             NULL_TEXTS(struct job_due, time_zone), SECONDS(struct job_due, fixed_delay_s, 0),
+             SECONDS(struct job_due, valid_from_s, 0), SECONDS(struct job_due, valid_until_s, 0));
+    struct job_due job = {0};
     struct restore_next next = {0};
-    enum err e = r->order->find_next(r->order->arg, &job, r->out->at_s, &next, ec);
 
+    row_read(r->s, row, &jobs, &job);
+    enum err e = r->order->find_next(r->order->arg, &job, r->out->at_s, &next, ec);
     if (e)
         return e;
     page->steps[page->rows++] = (struct step){job.id, next.stop ? 0 : next.next_ms};
@@ -172,12 +155,7 @@ static enum err write_steps(struct restore *r, const struct page *page, struct e
         }
         sql_puts(q, " END");
     }
-    sql_puts(q, " WHERE id IN (");
-    for (size_t i = 0; i < page->rows; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, page->steps[i].id);
-    }
-    sql_puts(q, ")");
+    sql_put(q, " WHERE id IN (?)", sql_each(page->steps, page->rows, id));
     return restore_write(r, ec);
 }
 

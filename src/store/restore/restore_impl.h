@@ -4,7 +4,7 @@
 #define STORE_RESTORE_RESTORE_IMPL_H
 
 #include "shardwheel/store/restore.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 struct restore {
     struct store_session *s;

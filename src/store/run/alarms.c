@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "shardwheel/store/alarm.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "store/run/alarms.h"
 
 /* ---- failures that are new (in the transaction of store_handle_failures) ----------------------------------------- */
@@ -79,10 +79,10 @@ enum err store_hold_alarms(struct store_session *s, const char *incarnation, int
     struct db_effect effect = {0};
     struct db_rows *rows = NULL;
     bool there = false, ours = false;
-    enum err e =
-        store_ask(s, &rows, ec,
-                  "SELECT incarnation = ? OR quiet_until_ms < " STORE_NOW_MS " FROM shardwheel_alarm WHERE job_id = 0",
-                  incarnation);
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT incarnation = ? OR quiet_until_ms < " STORE_NOW_MS
+                             " FROM shardwheel_alarm WHERE job_id = 0",
+                             incarnation);
 
     if (!e && db_rows_next(rows)) {
         there = true;
@@ -119,28 +119,19 @@ enum err store_release_alarms(struct store_session *s, const char *incarnation, 
 
 /* ---- jobs to be told of ------------------------------------------------------------------------------------------ */
 
-static void read_due(const struct db_rows *row, void *item)
-{
-    *(struct due_alarm *)item = (struct due_alarm){db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
-}
-
 enum err store_load_due_alarms(struct store_session *s, size_t max, struct due_alarm **out, size_t *count,
                                struct errctx *ec)
 {
-    struct row_list list = {0};
-    enum err e =
-        store_ask_list(s, sizeof(struct due_alarm), read_due, &list, ec,
-                       "SELECT job_id, COALESCE(log_id, 0), last_log, failures FROM shardwheel_alarm WHERE job_id > 0 "
-                       "AND (log_id IS NOT NULL OR (failures > 0 AND quiet_until_ms <= " STORE_NOW_MS
-                       ")) ORDER BY log_id IS NULL, log_id LIMIT ?",
-                       max);
+    static const struct row_type alarms =
+        ROWS(struct due_alarm, FIELDS(struct due_alarm, job_id, log_id, last_log, failures));
 
-    db_rows_destroy(list.memory);
-    if (e)
-        return err_wrap(ec, e, "look for alarms");
-    *out = list.items;
-    *count = list.count;
-    return ERR_OK;
+    store_sql(
+        s,
+        "SELECT job_id, log_id, last_log, failures FROM shardwheel_alarm WHERE job_id > 0 AND (log_id IS NOT NULL "
+        "OR (failures > 0 AND quiet_until_ms <= " STORE_NOW_MS ")) ORDER BY log_id IS NULL, log_id LIMIT ?",
+        max);
+    enum err e = store_read_array(s, &alarms, out, count, ec);
+    return e ? err_wrap(ec, e, "look for alarms") : ERR_OK;
 }
 
 static enum err write_row(struct store_session *s, const struct due_alarm *alarm, enum alarm_status status,
@@ -174,25 +165,16 @@ enum err store_end_alarm(struct store_session *s, const struct due_alarm *alarm,
 
 /* ---- jobs that work again ---------------------------------------------------------------------------------------- */
 
-static void read_failing(const struct db_rows *row, void *item)
-{
-    *(struct failing_job *)item = (struct failing_job){db_int(row, 0), db_int(row, 1)};
-}
-
 enum err store_load_failing_jobs(struct store_session *s, size_t max, struct failing_job **out, size_t *count,
                                  struct errctx *ec)
 {
-    struct row_list list = {0};
-    enum err e = store_ask_list(
-        s, sizeof(struct failing_job), read_failing, &list, ec,
-        "SELECT job_id, last_log FROM shardwheel_alarm WHERE job_id > 0 AND failing = 1 ORDER BY job_id LIMIT ?", max);
+    static const struct row_type jobs = ROWS(struct failing_job, FIELDS(struct failing_job, job_id, last_log));
 
-    db_rows_destroy(list.memory);
-    if (e)
-        return err_wrap(ec, e, "look for jobs that fail");
-    *out = list.items;
-    *count = list.count;
-    return ERR_OK;
+    store_sql(s,
+              "SELECT job_id, last_log FROM shardwheel_alarm WHERE job_id > 0 AND failing = 1 ORDER BY job_id LIMIT ?",
+              max);
+    enum err e = store_read_array(s, &jobs, out, count, ec);
+    return e ? err_wrap(ec, e, "look for jobs that fail") : ERR_OK;
 }
 
 enum err store_end_failing(struct store_session *s, const struct failing_job *job, struct errctx *ec)
@@ -221,112 +203,61 @@ enum err store_forget_alarms(struct store_session *s, int64_t silent_ms, struct 
     "SELECT id, job_id, handle_code <> 200 FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE (handle_code = 200 OR "        \
     "(handle_code = 0 AND trigger_code IN (0, 200))) AND "
 
-static void read_run(const struct db_rows *row, void *item)
-{
-    *(struct job_run *)item =
-        (struct job_run){.log_id = db_int(row, 0), .job_id = db_int(row, 1), .open = db_int(row, 2) != 0};
-}
-
-static enum err read_runs(struct store_session *s, struct job_run **out, size_t *count, struct errctx *ec)
-{
-    struct row_list list;
-    enum err e = store_query_list(s, sizeof(struct job_run), read_run, &list, ec);
-
-    if (e)
-        return e;
-    db_rows_destroy(list.memory);
-    *out = list.items;
-    *count = list.count;
-    return ERR_OK;
-}
+static const struct row_type run_rows = ROWS(struct job_run, FIELDS(struct job_run, log_id, job_id, open));
 
 enum err store_load_runs(struct store_session *s, int64_t after_id, int64_t until_id, const int64_t *job_ids,
                          size_t job_count, struct job_run **out, size_t *count, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    struct sqlbuf *q = store_sql(s, SELECT_RUNS "id > ? AND id <= ? AND (job_id IN (", after_id, until_id);
 
-    if (!e) {
-        struct sqlbuf *q = store_sql(s, SELECT_RUNS "id > ? AND id <= ? AND (job_id IN (", after_id, until_id);
-        for (size_t at = 0; at < job_count; at += STORE_LIST_MAX) {
-            sql_puts(q, at ? ") OR job_id IN (" : "");
-            sql_ids(q, job_ids + at, job_count - at < STORE_LIST_MAX ? job_count - at : STORE_LIST_MAX);
-        }
-        sql_puts(q, ")) ORDER BY id");
-        e = read_runs(s, out, count, ec);
-    }
+    for (size_t at = 0; at < job_count; at += STORE_LIST_MAX)
+        sql_put(q, "??", sql_word(at ? ") OR job_id IN (" : ""), sql_part(job_ids, job_count, at));
+    sql_puts(q, ")) ORDER BY id");
+    enum err e = store_read_array(s, &run_rows, out, count, ec);
     return e ? err_wrap(ec, e, "look at runs %" PRId64 " to %" PRId64, after_id + 1, until_id) : ERR_OK;
 }
 
 enum err store_load_run_list(struct store_session *s, const int64_t *log_ids, size_t id_count, struct job_run **out,
                              size_t *count, struct errctx *ec)
 {
-    struct job_run *all = calloc(id_count + 1, sizeof *all);
-    size_t n = 0;
-    enum err e = all ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    struct row_list list = {0};
+    enum err e = ERR_OK;
 
     for (size_t at = 0; at < id_count && !e; at += STORE_LIST_MAX) {
-        struct job_run *some = NULL;
-        size_t some_count = 0;
         store_sql(s, SELECT_RUNS "id IN (?) ORDER BY id", sql_part(log_ids, id_count, at));
-        e = read_runs(s, &some, &some_count, ec);
-        if (!e)
-            memcpy(all + n, some, some_count * sizeof *some);
-        n += e ? 0 : some_count;
-        free(some);
+        e = store_append_list(s, &run_rows, &list, ec);
     }
-    if (e) {
-        free(all);
-        return err_wrap(ec, e, "look at %zu runs", id_count);
-    }
-    *out = all;
-    *count = n;
-    return ERR_OK;
+    e = store_end_array(&list, e, out, count);
+    return e ? err_wrap(ec, e, "look at %zu runs", id_count) : ERR_OK;
 }
 
 /* ---- what is told of a row --------------------------------------------------------------------------------------- */
 
 enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_facts *out, struct errctx *ec)
 {
+    static const struct row_type facts =
+        ROWS(struct alarm_facts, FIELDS(struct alarm_facts, log_id, job_id, job_exists, emails, job_name),
+             NULL_TEXTS(struct alarm_facts, group_name),
+             FIELDS(struct alarm_facts, trigger_code, handle_code, trigger_msg, handle_msg, app_name, time));
     struct store_features features;
-    struct db_rows *rows = NULL;
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
-    if (e)
-        return err_wrap(ec, e, "read log %" PRId64 " for its alarm", log_id);
-    e = store_query(
-        s, &rows, ec,
-        "SELECT l.job_id, j.id, j.alarm_email, j.??, l.trigger_code, l.handle_code, l.trigger_msg, l.handle_msg, "
-        "g.app_name, DATE_FORMAT(l.trigger_time, '%Y-%m-%d %H:%i:%s') FROM xxl_job_log l LEFT JOIN xxl_job_info j ON "
-        "j.id = l.job_id LEFT JOIN xxl_job_group g ON g.id = j.job_group WHERE l.id = ?",
-        sql_word(features.job_name_is_desc ? "job_desc" : "name"),
-        sql_word(features.group_title ? ", g.title" : ", g.name"), log_id);
-    if (!e && !db_rows_next(rows)) {
-        db_rows_destroy(rows);
-        e = err_set(ec, ERR_NOTFOUND, "there is no such row");
+    if (!e) {
+        store_sql(s,
+                  "SELECT l.id, l.job_id, j.id IS NOT NULL, j.alarm_email, j.?, g.?, l.trigger_code, l.handle_code, "
+                  "l.trigger_msg, l.handle_msg, g.app_name, DATE_FORMAT(l.trigger_time, '%Y-%m-%d %H:%i:%s') FROM "
+                  "xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id LEFT JOIN xxl_job_group g ON g.id = "
+                  "j.job_group WHERE l.id = ?",
+                  sql_word(features.job_name_is_desc ? "job_desc" : "name"),
+                  sql_word(features.group_title ? "title" : "name"), log_id);
+        e = store_read_row(s, &facts, out, &out->memory, ec);
     }
-    if (e)
-        return err_wrap(ec, e, "read log %" PRId64 " for its alarm", log_id);
-    *out = (struct alarm_facts){
-        .log_id = log_id,
-        .job_id = db_int(rows, 0),
-        .job_exists = db_text(rows, 1) != NULL,
-        .emails = db_text_or_empty(rows, 2),
-        .job_name = db_text_or_empty(rows, 3),
-        .group_name = db_text(rows, 4),
-        .trigger_code = (int)db_int(rows, 5),
-        .handle_code = (int)db_int(rows, 6),
-        .trigger_msg = db_text_or_empty(rows, 7),
-        .handle_msg = db_text_or_empty(rows, 8),
-        .app_name = db_text_or_empty(rows, 9),
-        .time = db_text_or_empty(rows, 10),
-        .memory = rows,
-    };
-    return ERR_OK;
+    return e ? err_wrap(ec, e, "read log %" PRId64 " for its alarm", log_id) : ERR_OK;
 }
 
 void alarm_facts_fini(struct alarm_facts *facts)
 {
-    db_rows_destroy(facts->memory);
+    store_free_memory(facts->memory);
     *facts = (struct alarm_facts){0};
 }
 
@@ -349,31 +280,21 @@ static int compare_beats(const void *a, const void *b)
     return by_app ? by_app : strcmp(x->address, y->address);
 }
 
-static void read_beat(const struct db_rows *row, void *item)
-{
-    *(struct executor_beat *)item = (struct executor_beat){
-        .app_name = db_text_or_empty(row, 0), .address = db_text_or_empty(row, 1), .age_s = db_int(row, 2)};
-}
-
 enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struct executor_beats *out,
                                    struct errctx *ec)
 {
-    struct row_list list = {0};
-    enum err e = store_ask_list(s, sizeof(struct executor_beat), read_beat, &list, ec,
-                                "SELECT registry_key, registry_value, TIMESTAMPDIFF(SECOND, update_time, ?) FROM "
-                                "xxl_job_registry WHERE registry_group = 'EXECUTOR' LIMIT 100000",
-                                sql_time(s->st->zone, now_s));
+    static const struct row_type beats =
+        ROWS(struct executor_beat, FIELDS(struct executor_beat, app_name, address, age_s));
 
+    store_sql(s,
+              "SELECT registry_key, registry_value, TIMESTAMPDIFF(SECOND, update_time, ?) FROM xxl_job_registry WHERE "
+              "registry_group = 'EXECUTOR' LIMIT 100000",
+              sql_time(s->st->zone, now_s));
+    enum err e = store_read_list(s, &beats, out, ec);
     if (e)
         return err_wrap(ec, e, "look at the executors");
-    qsort(list.items, list.count, sizeof *out->rows, compare_beats);
-    *out = (struct executor_beats){list.items, list.count, list.memory};
+    qsort(out->rows, out->count, sizeof *out->rows, compare_beats);
     return ERR_OK;
 }
 
-void executor_beats_fini(struct executor_beats *beats)
-{
-    free(beats->rows);
-    db_rows_destroy(beats->memory);
-    *beats = (struct executor_beats){0};
-}
+STORE_LIST_FINI(executor_beats, rows)

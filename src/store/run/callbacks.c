@@ -5,6 +5,7 @@
 
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/lost.h"
+#include "store/conn/grouped.h"
 #include "store/run/callbacks_expected.h"
 #include "store/run/children.h"
 #include "store/run/lost.h"
@@ -81,127 +82,84 @@ struct write {
     const char *message; /* of the row */
 };
 
-static int compare_writes(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
     const struct write *x = a, *y = b;
-    int c;
 
-    if (x->code != y->code)
-        return x->code < y->code ? -1 : 1;
-    if ((c = strcmp(x->message, y->message)) != 0)
-        return c;
-    return compare_int64(&x->log_id, &y->log_id);
+    return x->code != y->code ? (x->code < y->code ? -1 : 1) : strcmp(x->message, y->message);
 }
 
-static void put_head(struct store_session *s, int64_t now_s)
+static int compare_writes(const void *a, const void *b)
 {
-    store_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET " STORE_TRIM_SLACK ", handle_time = ?, handle_code = ",
-              sql_time(s->st->zone, now_s));
+    const struct write *x = *(const struct write *const *)a, *y = *(const struct write *const *)b;
+    int c = compare_values(x, y);
+
+    return c ? c : compare_int64(&x->log_id, &y->log_id);
 }
 
-static void put_tail(struct sqlbuf *q, const struct write *writes, size_t count)
+static struct sqlbuf *start_write(struct store_session *s, const int64_t *now_s)
 {
-    sql_puts(q, " WHERE id IN (");
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, writes[i].log_id);
-    }
-    sql_puts(q, ") AND (handle_code <= 0 OR LEFT(handle_msg, 11) = '" LOST_MARK "')");
+    return store_sql(
+        s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET " STORE_TRIM_SLACK ", handle_time = ?, handle_code = ",
+        sql_time(s->st->zone, *now_s));
 }
 
-static enum err write_equal(struct store_session *s, const struct write *writes, size_t count, int64_t now_s,
-                            enum text_fit fit, struct errctx *ec)
+static void put_tail(struct sqlbuf *q, const struct write *const *writes, size_t count)
 {
-    put_head(s, now_s);
-    sql_put(&s->sql, "?, handle_msg = ?", writes[0].code, sql_fitted(writes[0].message, SIZE_MAX, fit));
-    put_tail(&s->sql, writes, count);
+    sql_put(q, " WHERE id IN (?) AND (handle_code <= 0 OR LEFT(handle_msg, 11) = '" LOST_MARK "')",
+            sql_each_at(writes, count, log_id));
+}
+
+static enum err write_equal(struct store_session *s, const void *const *rows, size_t count, struct fitting how,
+                            void *arg, struct errctx *ec)
+{
+    const struct write *const *writes = (const struct write *const *)rows;
+    struct sqlbuf *q = start_write(s, arg);
+
+    sql_put(q, "?, handle_msg = ?", writes[0]->code, sql_fitted(writes[0]->message, SIZE_MAX, how.fit));
+    put_tail(q, writes, count);
     return store_exec_sql(s, NULL, ec);
 }
 
-static void put_when(struct sqlbuf *q, const struct write *w)
-{
-    sql_put(q, " WHEN ? THEN ", w->log_id);
-}
-
-static enum err write_different(struct store_session *s, const struct write *writes, size_t count, int64_t now_s,
+static enum err write_different(struct store_session *s, const void *const *rows, size_t count, void *arg,
                                 struct errctx *ec)
 {
-    struct sqlbuf *q = &s->sql;
+    const struct write *const *writes = (const struct write *const *)rows;
+    struct sqlbuf *q = start_write(s, arg);
 
-    put_head(s, now_s);
     sql_puts(q, "CASE id");
-    for (size_t i = 0; i < count; i++) {
-        put_when(q, &writes[i]);
-        sql_int(q, writes[i].code);
-    }
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", writes[i]->log_id, writes[i]->code);
     sql_puts(q, " ELSE handle_code END, handle_msg = CASE id");
-    for (size_t i = 0; i < count; i++) {
-        put_when(q, &writes[i]);
-        sql_text(q, writes[i].message);
-    }
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", writes[i]->log_id, writes[i]->message);
     sql_puts(q, " ELSE '' END");
     put_tail(q, writes, count);
     return store_exec_sql(s, NULL, ec);
 }
 
-static enum err write_singly(struct store_session *s, const struct write *writes, size_t count, int64_t now_s,
-                             struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    for (size_t i = 0; i < count && !e; i++)
-        for (int fit = TEXT_AS_IS; fit < TEXT_FITS; fit++) {
-            e = write_equal(s, writes + i, 1, now_s, (enum text_fit)fit, ec);
-            if (!e || !store_has_data_error(s))
-                break;
-        }
-    return e;
-}
-
-static enum err write_some(struct store_session *s, const struct write *writes, size_t count, int64_t now_s, bool equal,
-                           struct errctx *ec)
-{
-    enum err e =
-        equal ? write_equal(s, writes, count, now_s, TEXT_AS_IS, ec) : write_different(s, writes, count, now_s, ec);
-
-    if (e && store_has_data_error(s))
-        e = write_singly(s, writes, count, now_s, ec);
-    return e;
-}
-
 /* As many of the rest as one statement should hold. */
-static size_t count_for_case(const struct store_session *s, const struct write *writes, size_t count)
+static size_t measure_message(const void *row)
 {
-    size_t quarter = db_max_packet(s->db) / 4; /* escaping may double a text */
-    size_t limit = quarter < STORE_STATEMENT_SOFT_MAX ? quarter : STORE_STATEMENT_SOFT_MAX;
-    size_t n = 0, bytes = 0;
-
-    while (n < count && n < STORE_CASE_MAX && (n == 0 || bytes + strlen(writes[n].message) < limit))
-        bytes += strlen(writes[n++].message);
-    return n;
+    return strlen(((const struct write *)row)->message);
 }
 
 /* Sorted: large groups of one value first, then the rest, moved to the front. */
-static enum err write_all(struct store_session *s, struct write *writes, size_t count, int64_t now_s, struct errctx *ec)
+static enum err write_all(struct store_session *s, const struct write *writes, size_t count, int64_t now_s,
+                          struct errctx *ec)
 {
-    size_t left = 0;
-    enum err e = ERR_OK;
+    static const struct grouped how = {
+        .compare = compare_values, .equal = write_equal, .different = write_different, .measure = measure_message};
+    const void **rows = calloc(count + 1, sizeof(void *));
+    enum err e = rows ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
-    qsort(writes, count, sizeof *writes, compare_writes);
-    for (size_t at = 0, end; at < count && !e; at = end) {
-        for (end = at + 1; end < count && end - at < STORE_LIST_MAX && writes[end].code == writes[at].code &&
-                           strcmp(writes[end].message, writes[at].message) == 0;)
-            end++;
-        if (end - at >= STORE_GROUP_MIN)
-            e = write_some(s, writes + at, end - at, now_s, /*equal=*/true, ec);
-        else
-            for (size_t i = at; i < end; i++)
-                writes[left++] = writes[i];
+    for (size_t i = 0; i < count && !e; i++)
+        rows[i] = &writes[i];
+    if (!e) {
+        qsort(rows, count, sizeof *rows, compare_writes);
+        e = store_write_grouped(s, &how, rows, count, &now_s, ec);
     }
-    for (size_t at = 0, n; at < left && !e; at += n) {
-        n = count_for_case(s, writes + at, left - at);
-        e = write_some(s, writes + at, n, now_s, /*equal=*/n == 1, ec);
-    }
+    free(rows);
     return e;
 }
 
@@ -379,11 +337,7 @@ static bool has_repeats(const struct callback_entry *entries, size_t count, int6
 {
     for (size_t i = 0; i < count; i++)
         ids[i] = entries[i].log_id;
-    qsort(ids, count, sizeof *ids, compare_int64);
-    for (size_t i = 1; i < count; i++)
-        if (ids[i] == ids[i - 1])
-            return true;
-    return false;
+    return sort_distinct(ids, count) < count;
 }
 
 static enum err write_plain(struct store_session *s, struct callback_entry *entries, size_t count, bool repeats,

@@ -155,10 +155,8 @@ static enum err write_some(struct store_session *s, const struct expected *x, co
  * locked; where one is missing, the gap in its place is until the rollback that follows. */
 static enum err begin_txn(struct store_session *s, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_exec(s, NULL, ec, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 
-    if (!e)
-        e = store_exec(s, NULL, ec, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     return e ? e : store_begin_txn(s, ec);
 }
 

@@ -3,40 +3,21 @@
 #include "shardwheel/store/channel.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "store/people/audit.h"
 
-static void read_channel(const struct db_rows *row, void *item)
-{
-    *(struct channel_row *)item = (struct channel_row){.id = db_int(row, 0),
-                                                       .name = db_text_or_empty(row, 1),
-                                                       .kind = db_text_or_empty(row, 2),
-                                                       .target = db_text_or_empty(row, 3),
-                                                       .secret = db_text_or_empty(row, 4),
-                                                       .app_names = db_text_or_empty(row, 5),
-                                                       .changed_ms = db_int(row, 6)};
-}
-
 enum err store_load_channels(struct store_session *s, struct channel_rows *out, struct errctx *ec)
 {
-    struct row_list list = {0};
-    enum err e = store_ask_list(s, sizeof(struct channel_row), read_channel, &list, ec,
-                                "SELECT id, name, kind, target, secret, app_names, changed_ms FROM shardwheel_channel "
-                                "ORDER BY id LIMIT 100");
+    static const struct row_type channels =
+        ROWS(struct channel_row, FIELDS(struct channel_row, id, name, kind, target, secret, app_names, changed_ms));
 
-    if (e)
-        return err_wrap(ec, e, "read the channels of alarms");
-    *out = (struct channel_rows){list.items, list.count, list.memory};
-    return ERR_OK;
+    store_start_sql(s, "SELECT id, name, kind, target, secret, app_names, changed_ms FROM shardwheel_channel ORDER BY "
+                       "id LIMIT 100");
+    enum err e = store_read_list(s, &channels, out, ec);
+    return e ? err_wrap(ec, e, "read the channels of alarms") : ERR_OK;
 }
 
-void channel_rows_fini(struct channel_rows *rows)
-{
-    free(rows->rows);
-    db_rows_destroy(rows->memory);
-    *rows = (struct channel_rows){0};
-}
+STORE_LIST_FINI(channel_rows, rows)
 
 /* Locks all of them, so that two at once do not pass both. */
 static enum err check_room(struct store_session *s, const struct channel_row *row, int64_t max, struct errctx *ec)

@@ -22,37 +22,29 @@ const struct parent *parents_find(const struct parents *parents, int64_t log_id)
 {
     struct parent key = {.log_id = log_id};
 
-    return parents->count ? bsearch(&key, parents->list, parents->count, sizeof key, compare_parents) : NULL;
+    return parents->count ? bsearch(&key, parents->items, parents->count, sizeof key, compare_parents) : NULL;
 }
 
-void parents_fini(struct parents *parents)
+STORE_LIST_FINI(parents, items)
+
+/* The log first: its ids are given, runs of them as ranges, and each leads to one job. */
+static bool has_list(const struct store_session *s, const struct db_rows *row, void *item)
 {
-    for (size_t i = 0; i < parents->memory_count; i++)
-        db_rows_destroy(parents->memory[i]);
-    free(parents->memory);
-    free(parents->list);
-    *parents = (struct parents){0};
+    (void)s, (void)row;
+    return !str_is_blank(((struct parent *)item)->list);
 }
 
 /* The log first: its ids are given, runs of them as ranges, and each leads to one job. */
 static enum err find_some(struct store_session *s, const int64_t *ids, size_t count, struct parents *out,
                           struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
+    static const struct row_type rows = ROWS_AND(struct parent, has_list, FIELDS(struct parent, log_id, job_id, list));
     struct sqlbuf *q = store_start_sql(s, "SELECT STRAIGHT_JOIN l.id, l.job_id, j.child_jobid FROM (SELECT id, job_id "
                                           "FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE ");
-    enum err e;
 
     sql_id_among(q, ids, count);
     sql_puts(q, ") l JOIN xxl_job_info j FORCE INDEX (PRIMARY) ON j.id = l.job_id WHERE j.child_jobid > ''");
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    out->memory[out->memory_count++] = rows;
-    while (db_rows_next(rows))
-        if (!str_is_blank(db_text(rows, 2)) && out->count < out->max)
-            out->list[out->count++] = (struct parent){db_int(rows, 0), db_int(rows, 1), db_text(rows, 2)};
-    return ERR_OK;
+    return store_append_list(s, &rows, out, ec);
 }
 
 enum err store_find_parents(struct store_session *s, const struct callback_entry *entries, size_t count, int64_t *ids,
@@ -64,19 +56,14 @@ enum err store_find_parents(struct store_session *s, const struct callback_entry
     for (size_t i = 0; i < count; i++)
         if (entries[i].code == CODE_OK && !entries[i].childless)
             ids[n++] = entries[i].log_id;
-    if (n == 0)
-        return ERR_OK;
-    distinct = sort_distinct(ids, n);
-    out->list = calloc(distinct, sizeof *out->list);
-    out->max = distinct;
-    out->memory = calloc(distinct / STORE_LIST_MAX + 1, sizeof(struct db_rows *));
-    e = out->list && out->memory ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    if (n > 0)
+        distinct = sort_distinct(ids, n);
     for (size_t at = 0; at < distinct && !e; at += STORE_LIST_MAX)
         e = find_some(s, ids + at, distinct - at < STORE_LIST_MAX ? distinct - at : STORE_LIST_MAX, out, ec);
     if (e)
         parents_fini(out);
-    else
-        qsort(out->list, out->count, sizeof *out->list, compare_parents);
+    else if (out->count > 0)
+        qsort(out->items, out->count, sizeof *out->items, compare_parents);
     return e ? err_wrap(ec, e, "look for jobs with children") : ERR_OK;
 }
 

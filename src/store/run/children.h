@@ -6,7 +6,7 @@
 #ifndef STORE_RUN_CHILDREN_H
 #define STORE_RUN_CHILDREN_H
 
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "shardwheel/store/run.h"
 
 /* A run whose job has children. */
@@ -16,19 +16,13 @@ struct parent {
     const char *list; /* child_jobid, not blank */
 };
 
-struct parents {
-    struct parent *list; /* ascending by log_id */
-    size_t count, max;
-    struct db_rows **memory; /* the texts */
-    size_t memory_count;
-};
+STORE_LIST(parents, struct parent, items); /* ascending by log_id */
 
 /* Of the entries that say 200 and are not known to be childless. Locks nothing and is no part of a transaction: for
  * nearly all batches this is all that children cost. `ids` is room for `count`. */
 MUST_CHECK enum err store_find_parents(struct store_session *s, const struct callback_entry *entries, size_t count,
                                        int64_t *ids, struct parents *out, struct errctx *ec);
 const struct parent *parents_find(const struct parents *parents, int64_t log_id); /* NULL: it is none */
-void parents_fini(struct parents *parents);
 
 /* A run that this transaction ends well. */
 struct parent_run {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of the log removed for people, some at a time. */
 #include "store/conn/session.h"
-#include "store/people/audit.h"
 #include "shardwheel/store/runs.h"
 
 #include <stdlib.h>
@@ -9,9 +8,9 @@
 enum err store_clear_runs(struct store_session *s, int64_t *ids, size_t count, size_t *deleted, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    enum err e = count > 0 ? store_ready_session(s, ec) : ERR_OK;
+    enum err e = ERR_OK;
 
-    if (!e && count > 0) {
+    if (count > 0) {
         qsort(ids, count, sizeof *ids, compare_int64);
         struct sqlbuf *q = store_start_sql(s, "DELETE FROM xxl_job_log WHERE ");
         sql_id_among(q, ids, count);
@@ -21,13 +20,6 @@ enum err store_clear_runs(struct store_session *s, int64_t *ids, size_t count, s
     }
     *deleted = (size_t)effect.matched;
     return e ? err_wrap(ec, e, "remove %zu log rows", count) : ERR_OK;
-}
-
-enum err store_note_runs(struct store_session *s, const struct audit_row *audit, struct errctx *ec)
-{
-    enum err e = store_begin_txn(s, ec);
-
-    return store_end_audited(s, e, audit, ec);
 }
 
 enum err store_find_place(struct store_session *s, const struct run_filter *filter, int64_t skip, int limit_ms,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct fires: their rows, and the end of what a node that is gone has left open. */
 #include "shardwheel/store/run.h"
+#include "store/conn/rows.h"
 #include "store/plan/claim_impl.h"
 #include "store/run/direct.h"
 
@@ -72,77 +73,28 @@ enum err store_load_targets(struct store_session *s, const int64_t *ids, size_t 
 
 /* ---- rows -------------------------------------------------------------------------------------------------- */
 
-static void put_row(struct store_session *s, const struct fire *f, const char *incarnation, struct fitting how)
-{
-    char mark[100];
-
-    fire_format_direct_mark(f, incarnation, mark);
-    store_put_fire(s, f, f->job->handler, f->job->param, f->job->retry_count, mark, /*message=*/NULL, how);
-}
-
-static enum err insert_one(struct store_session *s, struct fire *f, const char *incarnation, struct errctx *ec)
-{
-    struct fitting how = {TEXT_AS_IS, false};
-    struct db_effect effect = {0};
-    enum err e;
-
-    do {
-        store_start_sql(s, store_fire_columns);
-        put_row(s, f, incarnation, how);
-        e = store_exec_sql(s, &effect, ec);
-    } while (e && store_fit_more(s, &how));
-    if (!e)
-        f->log_id = effect.first_id;
-    return e;
-}
-
-/* One statement for as many as fit; *next is the first that is left. One that does not fit its columns makes each go
- * by itself. */
-static enum err insert_some(struct store_session *s, struct fire *list, const char *incarnation, int64_t step,
-                            struct fire **next, struct errctx *ec)
-{
-    struct db_effect effect = {0};
-    struct fire *end = list;
-    enum err e;
-
-    store_start_sql(s, store_fire_columns);
-    do {
-        sql_puts(&s->sql, end == list ? "" : ",");
-        put_row(s, end, incarnation, (struct fitting){TEXT_AS_IS, false});
-        end = end->next;
-    } while (end && !store_is_sql_long(s));
-    e = store_exec_sql(s, &effect, ec);
-    if (e && store_has_data_error(s)) {
-        e = ERR_OK;
-        for (struct fire *f = list; f != end && !e; f = f->next)
-            e = insert_one(s, f, incarnation, ec);
-    } else {
-        /* One INSERT of many rows gets its ids in one piece. */
-        for (struct fire *f = list; f != end; f = f->next, effect.first_id += step)
-            f->log_id = effect.first_id;
-        if (!e && list->next && list->next != end)
-            e = store_check_step(s, step, ec);
-    }
-    *next = end;
-    return e;
-}
-
 enum err store_insert_direct(struct store_session *s, struct fire *list, const char *incarnation, struct errctx *ec)
 {
+    struct fire_row *rows;
     int64_t step = 1;
+    size_t n = 0;
     enum err e = ERR_OK;
 
-    for (struct fire *f = list; f; f = f->next)
+    for (const struct fire *f = list; f; f = f->next)
+        n++;
+    rows = calloc(n + 1, sizeof *rows);
+    if (!rows)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    n = 0;
+    for (struct fire *f = list; f; f = f->next) {
         f->row_hash = f->job->row_hash;
-    if (list && list->next) {
-        struct db_rows *rows = NULL;
-        e = store_query(s, &rows, ec, "SELECT @@auto_increment_increment");
-        if (!e && db_rows_next(rows))
-            step = db_int(rows, 0);
-        db_rows_destroy(rows);
+        rows[n++] = (struct fire_row){f, f->job->handler, f->job->param, f->job->retry_count, NULL};
     }
-    while (list && !e)
-        e = insert_some(s, list, incarnation, step, &list, ec);
+    if (n > 1)
+        e = store_number(s, 1, &step, ec, "SELECT @@auto_increment_increment");
+    if (!e)
+        e = store_insert_rows(s, rows, n, incarnation, step, ec);
+    free(rows);
     return e;
 }
 
@@ -164,10 +116,7 @@ enum err store_make_direct(struct store_session *s, struct fire *list, const cha
     enum err e = list ? store_begin_txn(s, ec) : ERR_OK;
 
     if (list && !e)
-        e = store_insert_direct(s, list, incarnation, ec);
-    if (list && !e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+        e = store_finish_txn(s, store_insert_direct(s, list, incarnation, ec), ec);
     return e ? err_wrap(ec, e, "write the rows of fires that were asked for") : ERR_OK;
 }
 
@@ -176,20 +125,18 @@ enum err store_make_direct(struct store_session *s, struct fire *list, const cha
 enum err store_find_direct(struct store_session *s, const struct fire *fire, const char *incarnation, bool *found,
                            struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
+    int64_t id = 0;
     char mark[100];
     enum err e = store_begin_txn(s, ec);
 
-    if (!e) {
-        fire_format_direct_mark(fire, incarnation, mark);
-        e = store_query(
-            s, &rows, ec,
+    fire_format_direct_mark(fire, incarnation, mark);
+    if (!e)
+        e = store_number(
+            s, 0, &id, ec,
             "SELECT id FROM xxl_job_log WHERE id = ? AND job_id = ? AND LEFT(trigger_msg, ?) = ? FOR UPDATE",
             fire->log_id, fire->job_id, (int64_t)strlen(mark), mark);
-    }
     if (!e)
-        *found = db_rows_next(rows);
-    db_rows_destroy(rows);
+        *found = id != 0;
     store_end_txn(s);
     return e ? err_wrap(ec, e, "look for the row of a fire") : ERR_OK;
 }
@@ -199,33 +146,19 @@ enum err store_find_direct(struct store_session *s, const struct fire *fire, con
 enum err store_load_live_nodes(struct store_session *s, int64_t within_ms, char (**out)[INCARNATION_MAX], size_t *count,
                                struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    char(*list)[INCARNATION_MAX];
-    size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    static const struct row_type nodes = {.size = INCARNATION_MAX,
+                                          .fields = {{.kind = FIELD_CHARS, .size = INCARNATION_MAX}}};
 
-    if (e)
-        return err_wrap(ec, e, "read the nodes");
-    e = store_query(s, &rows, ec,
-                    "SELECT incarnation FROM shardwheel_node WHERE beat_ms > TIMESTAMPDIFF(MICROSECOND, '1970-01-01 "
-                    "00:00:00', UTC_TIMESTAMP(3)) DIV 1000 - ?",
-                    within_ms);
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
-    if (e)
-        return err_wrap(ec, e, "read the nodes");
-    while (db_rows_next(rows))
-        strncpy(list[n++], db_text_or_empty(rows, 0), INCARNATION_MAX - 1);
-    db_rows_destroy(rows);
-    *out = list;
-    *count = n;
-    return ERR_OK;
+    store_sql(s, "SELECT incarnation FROM shardwheel_node WHERE beat_ms > " STORE_NOW_MS " - ?", within_ms);
+    enum err e = store_read_array(s, &nodes, out, count, ec);
+    return e ? err_wrap(ec, e, "read the nodes") : ERR_OK;
 }
 
 enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                           struct errctx *ec)
 {
     int64_t changed = 0;
-    enum err e = count > 0 ? store_begin_txn(s, ec) : ERR_OK;
+    enum err e = store_begin_txn(s, ec);
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct db_effect effect = {0};
@@ -237,9 +170,7 @@ enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_
                        sql_part(log_ids, count, at));
         changed += effect.matched;
     }
-    if (!e && count > 0)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     if (e)
         return err_wrap(ec, e, "end %zu direct fires of unknown delivery", count);
     *ended = (size_t)changed;

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "store/conn/datetime.h"
+#include "store/conn/rows.h"
 #include "store/later/later.h"
 #include "store/run/alarms.h"
 #include "store/run/direct.h"
-#include "store/conn/session.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/store/lost.h"
 #include "shardwheel/store/run.h"
@@ -31,37 +31,21 @@ bool log_state_is_failed(const struct log_state *row)
     return row->handle_code != CODE_OPEN || (row->trigger_code != CODE_OPEN && row->trigger_code != CODE_OK);
 }
 
-static void read_mark(const char *text, struct log_state *row)
+static bool read_mark(const struct store_session *s, const struct db_rows *row, void *item)
 {
+    struct log_state *state = item;
     struct fire mark = {0};
 
-    row->marked = fire_parse_mark(text, &mark) || fire_parse_direct_mark(text, &mark, row->incarnation);
-    row->due_s = mark.due_s;
+    (void)s;
+    state->marked =
+        fire_parse_mark(db_text(row, 3), &mark) || fire_parse_direct_mark(db_text(row, 3), &mark, state->incarnation);
+    state->due_s = mark.due_s;
+    return true;
 }
 
-static enum err read_states(struct store_session *s, struct log_state **out, size_t *count, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    struct log_state *list;
-    size_t n = 0;
-    enum err e = store_query_sql(s, &rows, ec);
-
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
-    if (e)
-        return e;
-    while (db_rows_next(rows)) {
-        struct log_state *row = &list[n++];
-        row->id = db_int(rows, 0);
-        row->trigger_code = (int)db_int(rows, 1);
-        row->handle_code = (int)db_int(rows, 2);
-        read_mark(db_text(rows, 3), row);
-        row->job_id = db_int(rows, 4);
-    }
-    db_rows_destroy(rows);
-    *out = list;
-    *count = n;
-    return ERR_OK;
-}
+static const struct row_type state_rows =
+    ROWS_AND(struct log_state, read_mark, FIELDS(struct log_state, id, trigger_code, handle_code), SKIP,
+             FIELDS(struct log_state, job_id));
 
 /* The text is read of rows without a result alone: elsewhere it may lie on pages of its own. */
 static struct sqlbuf *start_states(struct store_session *s)
@@ -75,41 +59,23 @@ static struct sqlbuf *start_states(struct store_session *s)
 enum err store_load_log_range(struct store_session *s, int64_t after_id, int64_t until_id, struct log_state **out,
                               size_t *count, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (!e) {
-        struct sqlbuf *q = start_states(s);
-        sql_put(q, "> ? AND id <= ? ORDER BY id", after_id, until_id);
-        e = read_states(s, out, count, ec);
-    }
+    sql_put(start_states(s), "> ? AND id <= ? ORDER BY id", after_id, until_id);
+    enum err e = store_read_array(s, &state_rows, out, count, ec);
     return e ? err_wrap(ec, e, "look at log rows %" PRId64 " to %" PRId64, after_id + 1, until_id) : ERR_OK;
 }
 
 enum err store_load_log_list(struct store_session *s, const int64_t *ids, size_t count, struct log_state **out,
                              size_t *out_count, struct errctx *ec)
 {
-    struct log_state *all = calloc(count + 1, sizeof *all);
-    size_t n = 0;
-    enum err e = all ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    struct row_list list = {0};
+    enum err e = ERR_OK;
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        struct log_state *some = NULL;
-        size_t some_count = 0;
-        struct sqlbuf *q = start_states(s);
-        sql_put(q, "IN (?) ORDER BY id", sql_part(ids, count, at));
-        e = read_states(s, &some, &some_count, ec);
-        if (!e)
-            memcpy(all + n, some, some_count * sizeof *some);
-        n += e ? 0 : some_count;
-        free(some);
+        sql_put(start_states(s), "IN (?) ORDER BY id", sql_part(ids, count, at));
+        e = store_append_list(s, &state_rows, &list, ec);
     }
-    if (e) {
-        free(all);
-        return err_wrap(ec, e, "look at %zu log rows", count);
-    }
-    *out = all;
-    *out_count = n;
-    return ERR_OK;
+    e = store_end_array(&list, e, out, out_count);
+    return e ? err_wrap(ec, e, "look at %zu log rows", count) : ERR_OK;
 }
 
 enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t *first_id, int64_t *last_id,
@@ -117,7 +83,7 @@ enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t 
 {
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
     int64_t first = 0, last = 0;
-    enum err e = store_ask_number(s, 0, &last, ec, "SELECT MAX(id) FROM xxl_job_log");
+    enum err e = store_number(s, 0, &last, ec, "SELECT MAX(id) FROM xxl_job_log");
 
     if (!e) {
         datetime_range(s->st->zone, from_s, from_s, low, high);
@@ -133,7 +99,7 @@ enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t 
 
 enum err store_find_next_log(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec)
 {
-    enum err e = store_ask_number(
+    enum err e = store_number(
         s, 0, out, ec, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT 1", after_id);
 
     return e ? err_wrap(ec, e, "find the log row after %" PRId64, after_id) : ERR_OK;
@@ -454,18 +420,16 @@ enum err store_find_failures(struct store_session *s, const struct failed_batch 
                              bool *happened, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    int64_t *ids = calloc(batch->count + 1, sizeof *ids);
-    enum err e = ids ? store_begin_txn(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    enum err e = store_begin_txn(s, ec);
 
-    for (size_t i = 0; ids && i < batch->count; i++)
-        ids[i] = batch->rows[i].id;
-    if (!e && batch->count > 0)
-        e = store_lock_logs(s, ids, batch->count, &rows, ec);
     *happened = false;
+    if (!e && batch->count > 0)
+        e = store_query(s, &rows, ec,
+                        "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE",
+                        sql_each(batch->rows, batch->count, id));
     if (!e && batch->count > 0)
         e = find_trace(s, batch, incarnation, happened, ec);
     store_end_txn(s);
     db_rows_destroy(rows);
-    free(ids);
     return e ? err_wrap(ec, e, "read back what became of %zu failed fires", batch->count) : ERR_OK;
 }

@@ -104,12 +104,8 @@ static void put_contains(struct sqlbuf *q, const char *column, const char *text)
     }
     buf_putc(&pattern, '%');
     sql_put(q, "? LIKE ", sql_word(column));
-    if (buf_failed(&pattern))
-        q->text.failed = true;
-    else
-        sql_text(q, pattern.data);
+    sql_take_text(q, &pattern, SIZE_MAX, TEXT_AS_IS);
     sql_puts(q, " ESCAPE '|'");
-    buf_fini(&pattern);
 }
 
 static void put_text_found(struct sqlbuf *q, const char *text)

@@ -4,7 +4,7 @@
 #define STORE_RUN_FILTER_H
 
 #include "shardwheel/store/runs.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 /* Which indexes serve a query. Names are those of the features, or constants. */
 struct run_plan {

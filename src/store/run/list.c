@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs found by a filter: where an index has them in the order that is wanted, by one statement; else in windows. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/run/filter.h"
@@ -40,22 +39,26 @@ static int left_ms(const struct search *x)
     return left > STATEMENT_MIN_MS ? (int)left : 0;
 }
 
-static struct run_place read_place(const struct db_rows *rows)
-{
-    struct run_place place = {.id = db_int(rows, 0)};
+static const struct row_type places = ROWS(struct run_place, FIELDS(struct run_place, id, time));
 
-    snprintf(place.time, sizeof place.time, "%s", db_text_or_empty(rows, 1));
-    return place;
-}
-
-static void take_hits(struct search *x, struct db_rows *rows)
+/* Sends the statement, whose rows are id and trigger_time. `anew`: they are all that there are. */
+static enum err take_hits(struct search *x, bool anew, struct errctx *ec)
 {
-    while (room(x) > 0 && db_rows_next(rows)) {
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(x->s, &rows, ec);
+
+    if (!e && anew) {
+        x->hit_count = 0;
+        x->skip = 0;
+    }
+    while (!e && room(x) > 0 && db_rows_next(rows)) {
         if (x->skip > 0)
             x->skip--;
         else
-            x->hits[x->hit_count++] = read_place(rows);
+            row_read(x->s, rows, &places, &x->hits[x->hit_count++]);
     }
+    db_rows_destroy(rows);
+    return e;
 }
 
 /* ---- one statement ----------------------------------------------------------------------------------------------- */
@@ -91,9 +94,7 @@ static enum err find_at_once(struct search *x, const char *index, int limit_ms, 
 {
     const struct run_query *query = x->query;
     int64_t limit = (int64_t)query->want + 1;
-    struct db_rows *rows = NULL;
     struct sqlbuf *q = store_start_limited(x->s, limit_ms, "");
-    enum err e;
 
     if (x->plan.by_groups) {
         put_groups(x, q, limit + query->skip);
@@ -105,15 +106,10 @@ static enum err find_at_once(struct search *x, const char *index, int limit_ms, 
         run_put_rest(q, &query->filter);
     }
     run_put_order(q, query->order, limit, query->skip);
-    e = store_query_sql(x->s, &rows, ec);
-    if (e)
-        return e;
-    x->hit_count = 0;
-    x->skip = 0;
-    take_hits(x, rows);
-    x->at_end = x->hit_count <= query->want;
-    db_rows_destroy(rows);
-    return ERR_OK;
+    enum err e = take_hits(x, /*anew=*/true, ec);
+    if (!e)
+        x->at_end = x->hit_count <= query->want;
+    return e;
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
@@ -122,40 +118,29 @@ static enum err find_at_once(struct search *x, const char *index, int limit_ms, 
 static enum err find_window(struct search *x, int64_t count, struct run_place *out, struct errctx *ec)
 {
     const struct run_query *query = x->query;
+    bool by_time = query->order == RUN_BY_TIME;
     struct run_filter walked = {0};
-    struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_limited(x->s, left_ms(x), "id");
-    enum err e;
+    struct sqlbuf *q = store_start_limited(x->s, left_ms(x), by_time ? "id, trigger_time" : "id, ''");
 
     if (x->plan.keyed)
         walked = (struct run_filter){.job_id = query->filter.job_id, .group = query->filter.group};
-    if (query->order == RUN_BY_TIME) {
+    if (by_time) {
         walked.from_s = query->filter.from_s;
         walked.until_s = query->filter.until_s;
-        sql_puts(q, ", trigger_time");
     }
     run_put_table(q, x->plan.walk);
     run_put_prefix(q, x->s->st->zone, &walked, walked.group);
     run_put_after(q, query->order, &x->at);
     run_put_order(q, query->order, 1, count - 1);
-    e = store_query_sql(x->s, &rows, ec);
-    if (e)
-        return e;
     *out = (struct run_place){0};
-    if (db_rows_next(rows)) {
-        out->id = db_int(rows, 0);
-        if (query->order == RUN_BY_TIME)
-            snprintf(out->time, sizeof out->time, "%s", db_text_or_empty(rows, 1));
-    }
-    db_rows_destroy(rows);
-    return ERR_OK;
+    enum err e = store_read_row(x->s, &places, out, NULL, ec);
+    return e == ERR_NOTFOUND ? ERR_OK : e;
 }
 
 static enum err look_through(struct search *x, int64_t count, struct errctx *ec)
 {
     const struct run_query *query = x->query;
     struct run_place until;
-    struct db_rows *rows = NULL;
     enum err e = find_window(x, count, &until, ec);
 
     if (e)
@@ -170,11 +155,9 @@ static enum err look_through(struct search *x, int64_t count, struct errctx *ec)
     run_put_until(q, query->order, &until);
     run_put_rest(q, &query->filter);
     run_put_order(q, query->order, until.id && most > count ? count : most, 0);
-    e = store_query_sql(x->s, &rows, ec);
+    e = take_hits(x, /*anew=*/false, ec);
     if (e)
         return e;
-    take_hits(x, rows);
-    db_rows_destroy(rows);
     x->looked += count;
     x->at_end = until.id == 0 && room(x) > 0;
     if (until.id)
@@ -271,7 +254,7 @@ enum err store_search_runs(struct store_session *s, const struct run_query *quer
 {
     struct search x = {.s = s, .query = query, .skip = query->skip, .at = query->after};
     struct store_features features;
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (e)
         return err_wrap(ec, e, "look for runs");
@@ -298,7 +281,7 @@ enum err store_count_runs(struct store_session *s, const struct run_filter *filt
 {
     struct store_features f;
     struct run_plan plan;
-    enum err e = store_ready_features(s, &f, ec);
+    enum err e = store_get_features(s, &f, ec);
 
     if (e)
         return err_wrap(ec, e, "count runs");
@@ -315,9 +298,9 @@ enum err store_count_runs(struct store_session *s, const struct run_filter *filt
 
 enum err store_guess_runs(struct store_session *s, int64_t *out, struct errctx *ec)
 {
-    enum err e = store_ask_number(s, 0, out, ec,
-                                  "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() "
-                                  "AND table_name = 'xxl_job_log'");
+    enum err e = store_number(s, 0, out, ec,
+                              "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() "
+                              "AND table_name = 'xxl_job_log'");
 
     return e ? err_wrap(ec, e, "guess the number of runs") : ERR_OK;
 }

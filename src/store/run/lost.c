@@ -9,7 +9,7 @@
 #include "shardwheel/store/lost.h"
 #include "shardwheel/store/schema.h"
 #include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 #include "store/run/lost.h"
 
 #define STEP_IDS 20000 /* ids that one statement looks at where no index helps */
@@ -18,7 +18,7 @@
 
 enum err store_load_newest_log(struct store_session *s, int64_t *id, struct errctx *ec)
 {
-    enum err e = store_ask_number(s, 0, id, ec, "SELECT MAX(id) FROM xxl_job_log");
+    enum err e = store_number(s, 0, id, ec, "SELECT MAX(id) FROM xxl_job_log");
 
     return e ? err_wrap(ec, e, "read the newest log id") : ERR_OK;
 }
@@ -40,77 +40,66 @@ static enum err find_step(struct store_session *s, int64_t *after_id, int64_t *u
     return ERR_OK;
 }
 
-static enum err take_runs(struct store_session *s, struct db_rows *rows, size_t max, int64_t until_id,
-                          struct open_runs *out, struct errctx *ec)
+/* One that has not been sent tells how far the rows were looked at, and nothing else: its id becomes negative. */
+static bool mark_unsent(const struct store_session *s, const struct db_rows *row, void *item)
 {
-    size_t seen = 0;
-    struct open_run *list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    struct open_run *run = item;
 
-    if (!list) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    *out = (struct open_runs){.rows = list, .until_id = until_id, .memory = rows};
-    for (; db_rows_next(rows); seen++) {
-        struct open_run *run = &list[out->count];
-        out->until_id = db_int(rows, 0);
-        if (db_int(rows, 1) != 200)
-            continue;
-        *run = (struct open_run){.id = db_int(rows, 0),
-                                 .job_id = db_int(rows, 2),
-                                 .group = db_int(rows, 3),
-                                 .triggered_s = INT64_MIN,
-                                 .address = db_text_or_empty(rows, 5)};
-        if (db_text(rows, 4) && !datetime_parse(s->st->zone, db_text(rows, 4), &run->triggered_s))
-            run->triggered_s = INT64_MIN;
-        out->count++;
-    }
-    if (seen < max)
-        out->until_id = until_id;
-    return ERR_OK;
+    (void)s;
+    if (db_int(row, 1) != 200)
+        run->id = -run->id;
+    return true;
+}
+
+static void keep_sent(struct open_runs *runs, size_t max, int64_t until_id)
+{
+    size_t kept = 0;
+
+    runs->until_id = runs->count < max ? until_id : llabs(runs->rows[runs->count - 1].id);
+    for (size_t i = 0; i < runs->count; i++)
+        if (runs->rows[i].id > 0)
+            runs->rows[kept++] = runs->rows[i];
+    runs->count = kept;
 }
 
 enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t until_id, size_t max,
                               struct open_runs *out, struct errctx *ec)
 {
+    static const struct row_type rows = ROWS_AND(
+        struct open_run, mark_unsent, FIELDS(struct open_run, id), SKIP, FIELDS(struct open_run, job_id, group),
+        TIME(struct open_run, triggered_s, INT64_MIN), FIELDS(struct open_run, address));
     struct store_features features;
-    struct db_rows *rows = NULL;
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e && !features.log_handle_code_name[0])
         e = find_step(s, &after_id, &until_id, ec);
-    if (!e)
-        e = store_query(s, &rows, ec,
-                        "SELECT id, trigger_code, job_id, job_group, trigger_time, executor_address FROM xxl_job_log "
-                        "FORCE INDEX (?) WHERE handle_code = 0 AND id > ? AND id <= ? ORDER BY id LIMIT ?",
-                        sql_word(features.log_handle_code_name[0] ? features.log_handle_code_name : "PRIMARY"),
-                        after_id, until_id, max);
-    if (!e)
-        e = take_runs(s, rows, max, until_id, out, ec);
-    return e ? err_wrap(ec, e, "look for runs without a result above log %" PRId64, after_id) : ERR_OK;
+    if (!e) {
+        store_sql(s,
+                  "SELECT id, trigger_code, job_id, job_group, trigger_time, executor_address FROM xxl_job_log "
+                  "FORCE INDEX (?) WHERE handle_code = 0 AND id > ? AND id <= ? ORDER BY id LIMIT ?",
+                  sql_word(features.log_handle_code_name[0] ? features.log_handle_code_name : "PRIMARY"), after_id,
+                  until_id, max);
+        e = store_read_list(s, &rows, out, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "look for runs without a result above log %" PRId64, after_id);
+    keep_sent(out, max, until_id);
+    return ERR_OK;
 }
 
-void open_runs_fini(struct open_runs *runs)
-{
-    db_rows_destroy(runs->memory);
-    free(runs->rows);
-    *runs = (struct open_runs){0};
-}
+STORE_LIST_FINI(open_runs, rows)
 
 enum err store_keep_open_runs(struct store_session *s, int64_t *ids, size_t *count, struct errctx *ec)
 {
     size_t kept = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = ERR_OK;
 
     for (size_t at = 0; at < *count && !e; at += STORE_LIST_MAX) {
-        struct db_rows *rows = NULL;
-        e = store_query(s, &rows, ec,
-                        "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) AND trigger_code = 200 AND "
-                        "handle_code = 0 ORDER BY id",
-                        sql_part(ids, *count, at));
-        while (!e && db_rows_next(rows))
-            ids[kept++] = db_int(rows, 0);
-        db_rows_destroy(rows);
+        store_sql(s,
+                  "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) AND trigger_code = 200 AND "
+                  "handle_code = 0 ORDER BY id",
+                  sql_part(ids, *count, at));
+        e = store_read_ids(s, ids, *count, &kept, ec);
     }
     if (!e)
         *count = kept;
@@ -126,32 +115,23 @@ static int compare_texts(const void *a, const void *b)
 
 enum err store_load_addresses(struct store_session *s, struct address_list *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    size_t n = 0;
-    enum err e = store_ask(s, &rows, ec, "SELECT registry_value FROM xxl_job_registry");
+    static const struct row_type addresses = {.size = sizeof(const char *), .fields = {{.kind = FIELD_TEXT}}};
 
-    const char **list = db_rows_room(&rows, sizeof *list, &e, ec);
+    store_start_sql(s, "SELECT registry_value FROM xxl_job_registry");
+    enum err e = store_read_list(s, &addresses, out, ec);
     if (e)
         return err_wrap(ec, e, "read the registered addresses");
-    while (db_rows_next(rows))
-        list[n++] = db_text_or_empty(rows, 0);
-    qsort(list, n, sizeof *list, compare_texts);
-    *out = (struct address_list){.list = list, .count = n, .memory = rows};
+    qsort(out->list, out->count, sizeof *out->list, compare_texts);
     return ERR_OK;
 }
 
-void address_list_fini(struct address_list *list)
-{
-    db_rows_destroy(list->memory);
-    free(list->list);
-    *list = (struct address_list){0};
-}
+STORE_LIST_FINI(address_list, list)
 
 enum err store_is_registered(struct store_session *s, const char *address, bool *out, struct errctx *ec)
 {
     int64_t found = 0;
     enum err e =
-        store_ask_number(s, 0, &found, ec, "SELECT COUNT(*) FROM xxl_job_registry WHERE registry_value = ?", address);
+        store_number(s, 0, &found, ec, "SELECT COUNT(*) FROM xxl_job_registry WHERE registry_value = ?", address);
 
     *out = found > 0;
     return e ? err_wrap(ec, e, "look whether an address is registered") : ERR_OK;
@@ -216,12 +196,9 @@ static enum err find_worn(struct store_session *s, int64_t *ids, size_t *count, 
                 worn[n++] = db_int(rows, 0);
         db_rows_destroy(rows);
     }
-    for (size_t i = 0, k = 0; i < *count && !e; i++) {
-        while (k < n && worn[k] < ids[i])
-            k++;
-        if (k == n || worn[k] != ids[i])
+    for (size_t i = 0; i < *count && !e; i++)
+        if (n == 0 || !bsearch(&ids[i], worn, n, sizeof *worn, compare_int64))
             ids[kept++] = ids[i];
-    }
     if (!e) {
         *count = kept;
         *worn_count = n;
@@ -257,18 +234,14 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
     int64_t *resending = NULL, *some = calloc(3 * count + 1, sizeof *some);
     int64_t *plain = some ? some + count : NULL, *worn = some ? plain + count : NULL;
     size_t resending_count = 0, plain_count = 0, resent = 0, worn_count = 0, changed = 0;
-    struct db_rows *rows = NULL;
     enum err e = some ? store_begin_txn(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
 
     *ended = 0;
     if (!e)
         e = load_resending(s, job_ids, count, &resending, &resending_count, ec);
     /* All of them first, ascending: two statements would lock them in no order. */
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        e = store_lock_logs(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, &rows, ec);
-        db_rows_destroy(rows);
-        rows = NULL;
-    }
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
+        e = store_lock_logs(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, ec);
     for (size_t i = 0; i < count && !e; i++)
         if (bsearch(&job_ids[i], resending, resending_count, sizeof *resending, compare_int64))
             some[resent++] = ids[i];

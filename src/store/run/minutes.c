@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of a job, counted by minute and state. */
 #include <inttypes.h>
-#include <stdio.h>
 
-#include "store/conn/datetime.h"
 #include "store/run/filter.h"
 #include "store/run/states.h"
 
@@ -23,40 +21,32 @@ static const char *find_index(const struct store_features *f)
     return f->log_job_id_name[0] ? f->log_job_id_name : NULL;
 }
 
-static void put_query(struct store_session *s, const struct store_features *f, const struct run_filter *filter,
-                      int limit_ms)
-{
-    struct sqlbuf *q = store_limited(
-        s, limit_ms,
-        "minute, state, SUM(weight), SUM(late) FROM (SELECT LEFT(CAST(trigger_time AS CHAR), " MINUTE_CHARS
-        ") AS minute, ");
-
-    run_states_put_number(q);
-    sql_puts(q, " AS state, " WEIGHT " AS weight, " IS_LATE " AS late");
-    run_put_table(q, find_index(f));
-    run_put_prefix(q, s->st->zone, filter, 0);
-    sql_puts(q, ") r GROUP BY minute, state");
-}
-
 enum err store_count_run_minutes(struct store_session *s, int64_t job_id, int64_t from_s, int64_t until_s, int limit_ms,
                                  void (*take)(void *arg, const struct run_minute *minute), void *arg, struct errctx *ec)
 {
+    static const struct row_type minutes = ROWS(struct run_minute, TIME(struct run_minute, at_s, INT64_MIN),
+                                                FIELDS(struct run_minute, state, count, late));
     const struct run_filter filter = {.job_id = job_id, .from_s = from_s, .until_s = until_s - 1};
     struct store_features features;
     struct db_rows *rows = NULL;
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
-        put_query(s, &features, &filter, limit_ms);
+        struct sqlbuf *q = store_start_limited(s, limit_ms,
+                                               "CONCAT(minute, ':00'), state, SUM(weight), SUM(late) FROM (SELECT "
+                                               "LEFT(CAST(trigger_time AS CHAR), " MINUTE_CHARS ") AS minute, ");
+        run_states_put_number(q);
+        sql_puts(q, " AS state, " WEIGHT " AS weight, " IS_LATE " AS late");
+        run_put_table(q, find_index(&features));
+        run_put_prefix(q, s->st->zone, &filter, 0);
+        sql_puts(q, ") r GROUP BY minute, state");
         e = store_query_sql(s, &rows, ec);
     }
     while (!e && db_rows_next(rows)) {
-        struct run_minute minute = {
-            .state = (enum run_state)db_int(rows, 1), .count = db_int(rows, 2), .late = db_int(rows, 3)};
-        char text[DATETIME_TEXT_MAX];
+        struct run_minute minute = {0};
 
-        snprintf(text, sizeof text, "%s:00", db_text_or_empty(rows, 0));
-        if (datetime_parse(s->st->zone, text, &minute.at_s) && minute.state < RUN_STATES)
+        row_read(s, rows, &minutes, &minute);
+        if (minute.at_s != INT64_MIN && minute.state < RUN_STATES)
             take(arg, &minute);
     }
     db_rows_destroy(rows);

@@ -8,8 +8,7 @@
 #include "shardwheel/job.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/run.h"
-#include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 #define CODES_MAX 32 /* different codes that are looked for */
 
@@ -19,15 +18,14 @@
 static enum err load_codes(struct store_session *s, const char *index, int limit_ms, int64_t codes[CODES_MAX],
                            size_t *count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
+    size_t all = 0;
+
     store_limited(s, limit_ms, "DISTINCT handle_code FROM xxl_job_log FORCE INDEX (?) LIMIT ?", sql_word(index),
                   CODES_MAX);
-
-    enum err e = store_query_sql(s, &rows, ec);
-    while (!e && *count < CODES_MAX && db_rows_next(rows))
-        if (db_int(rows, 0) != CODE_OK)
-            codes[(*count)++] = db_int(rows, 0);
-    db_rows_destroy(rows);
+    enum err e = store_read_ids(s, codes, CODES_MAX, &all, ec);
+    for (size_t i = 0; i < all; i++)
+        if (codes[i] != CODE_OK)
+            codes[(*count)++] = codes[i];
     return e;
 }
 
@@ -43,24 +41,26 @@ static void put_code(struct sqlbuf *q, const char *index, int64_t code, int64_t 
         sql_word(index), code, each);
 }
 
-static void read_notable(const struct store_session *s, const struct db_rows *rows, struct notable_run *out)
-{
-    int trigger_code = (int)db_int(rows, 4), handle_code = (int)db_int(rows, 5);
-    const char *head = db_text(rows, 8);
+struct notable {
+    struct notable_run run;
+    int trigger_code, handle_code, alarm_status;
+    const char *head, *handle_head;
+    int64_t unknown_at;
+};
 
-    *out = (struct notable_run){.id = db_int(rows, 0),
-                                .job_id = db_int(rows, 1),
-                                .group = db_int(rows, 2),
-                                .alarm_failed = db_int(rows, 6) == ALARM_FAILED,
-                                .address = db_text(rows, 7),
-                                .state = run_state_find(trigger_code, handle_code, head, db_text(rows, 10))};
-    if (!datetime_parse(s->st->zone, db_text(rows, 3), &out->trigger_s))
-        out->trigger_s = INT64_MIN;
-    if (out->state == RUN_FAILED && handle_code == CODE_OPEN && db_int(rows, 9) > 0 && head &&
-        strncmp(head, "<!--sw:", 7) == 0)
-        out->state = RUN_UNKNOWN;
-    if (out->state == RUN_SKIPPED && !fire_parse_skipped_mark(head, &out->skipped))
-        out->skipped = 1;
+static bool find_state(const struct store_session *s, const struct db_rows *row, void *item)
+{
+    struct notable *n = item;
+
+    (void)s, (void)row;
+    n->run.alarm_failed = n->alarm_status == ALARM_FAILED;
+    n->run.state = run_state_find(n->trigger_code, n->handle_code, n->head, n->handle_head);
+    if (n->run.state == RUN_FAILED && n->handle_code == CODE_OPEN && n->unknown_at > 0 && n->head &&
+        strncmp(n->head, "<!--sw:", 7) == 0)
+        n->run.state = RUN_UNKNOWN;
+    if (n->run.state == RUN_SKIPPED && !fire_parse_skipped_mark(n->head, &n->run.skipped))
+        n->run.skipped = 1;
+    return true;
 }
 
 static bool is_chosen(const struct group_choice *choice, int64_t group)
@@ -73,25 +73,29 @@ static bool is_chosen(const struct group_choice *choice, int64_t group)
 static enum err read_all(struct store_session *s, const struct group_choice *choice, const int64_t *codes, size_t count,
                          int64_t each, struct notable_runs *out, struct errctx *ec)
 {
+    static const struct row_type type = ROWS_AND(
+        struct notable, find_state, FIELDS(struct notable, run.id, run.job_id, run.group),
+        TIME(struct notable, run.trigger_s, INT64_MIN), FIELDS(struct notable, trigger_code, handle_code, alarm_status),
+        NULL_TEXTS(struct notable, run.address, head), FIELDS(struct notable, unknown_at),
+        NULL_TEXTS(struct notable, handle_head));
     int64_t seen[CODES_MAX] = {0};
-    struct db_rows *rows = NULL;
-    enum err e = store_query_sql(s, &rows, ec);
+    struct row_list list = {0};
+    enum err e = store_read_list(s, &type, &list, ec);
+    const struct notable *rows = list.items;
 
-    if (e)
-        return e;
-    out->memory = rows;
+    out->memory = list.memory;
     out->complete = true;
-    out->items = calloc(db_rows_count(rows) + 1, sizeof *out->items);
-    if (!out->items)
-        return err_set(ec, ERR_NOMEM, "out of memory for %zu runs", db_rows_count(rows));
-    while (db_rows_next(rows)) {
+    if (!e && !(out->items = calloc(list.count + 1, sizeof *out->items)))
+        e = err_set(ec, ERR_NOMEM, "out of memory for %zu runs", list.count);
+    for (size_t r = 0; r < list.count && !e; r++) {
         for (size_t i = 0; i < count; i++)
-            if (codes[i] == db_int(rows, 5) && ++seen[i] >= each)
+            if (codes[i] == rows[r].handle_code && ++seen[i] >= each)
                 out->complete = false;
-        if (is_chosen(choice, db_int(rows, 2)))
-            read_notable(s, rows, &out->items[out->count++]);
+        if (is_chosen(choice, rows[r].run.group))
+            out->items[out->count++] = rows[r].run;
     }
-    return ERR_OK;
+    free(list.items);
+    return e;
 }
 
 enum err store_load_notable_runs(struct store_session *s, const struct group_choice *choice, int64_t each, int limit_ms,
@@ -101,7 +105,7 @@ enum err store_load_notable_runs(struct store_session *s, const struct group_cho
     struct notable_runs runs = {0};
     int64_t codes[CODES_MAX];
     size_t count = 0;
-    enum err e = store_ready_features(s, &f, ec);
+    enum err e = store_get_features(s, &f, ec);
 
     if (!e && f.log_handle_code_name[0])
         e = load_codes(s, f.log_handle_code_name, limit_ms, codes, &count, ec);
@@ -124,12 +128,7 @@ enum err store_load_notable_runs(struct store_session *s, const struct group_cho
     return ERR_OK;
 }
 
-void notable_runs_fini(struct notable_runs *runs)
-{
-    db_rows_destroy(runs->memory);
-    free(runs->items);
-    *runs = (struct notable_runs){0};
-}
+STORE_LIST_FINI(notable_runs, items)
 
 /* ---- late runs --------------------------------------------------------------------------------------------------- */
 
@@ -140,18 +139,17 @@ static void put_since(struct sqlbuf *q, const struct store *st, const char *inde
             sql_word(index), sql_time(st->zone, from_s), look_max);
 }
 
-static bool read_late(const struct store_session *s, const struct db_rows *rows, struct late_run *out)
+static bool read_late(const struct store_session *s, const struct db_rows *row, void *item)
 {
+    struct late_run *run = item;
     struct fire fire = {0};
 
-    if (!fire_parse_mark(db_text(rows, 4), &fire) || fire.due_s <= fire.original_due_s)
+    (void)s;
+    if (!fire_parse_mark(db_text(row, 4), &fire) || fire.due_s <= fire.original_due_s)
         return false;
-    *out = (struct late_run){.id = db_int(rows, 0),
-                             .job_id = db_int(rows, 1),
-                             .group = db_int(rows, 2),
-                             .late_s = fire.due_s - fire.original_due_s};
-    if (!datetime_parse(s->st->zone, db_text(rows, 3), &out->trigger_s))
-        out->trigger_s = fire.due_s;
+    run->late_s = fire.due_s - fire.original_due_s;
+    if (run->trigger_s == INT64_MIN)
+        run->trigger_s = fire.due_s;
     return true;
 }
 
@@ -159,23 +157,21 @@ static bool read_late(const struct store_session *s, const struct db_rows *rows,
 static enum err find_late(struct store_session *s, const char *index, const struct group_choice *choice, int64_t from_s,
                           int64_t look_max, int limit_ms, struct late_run **out, size_t *count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct late_run *list = NULL;
+    static const struct row_type lates =
+        ROWS_AND(struct late_run, read_late, FIELDS(struct late_run, id, job_id, group),
+                 TIME(struct late_run, trigger_s, INT64_MIN));
+    size_t kept = 0;
     struct sqlbuf *q = store_start_limited(s, limit_ms,
                                            "id, job_id, job_group, trigger_time, m FROM (SELECT id, job_id, job_group, "
                                            "trigger_time, LEFT(trigger_msg, 100) AS m");
-    size_t n = 0;
 
     put_since(q, s->st, index, from_s, look_max);
     sql_puts(q, " WHERE m LIKE '<!--sw:p:%:O%' ORDER BY id DESC");
-    enum err e = store_query_sql(s, &rows, ec);
-    list = db_rows_room(&rows, sizeof *list, &e, ec);
-    while (!e && db_rows_next(rows))
-        if (is_chosen(choice, db_int(rows, 2)) && read_late(s, rows, &list[n]))
-            n++;
-    db_rows_destroy(rows);
-    *out = list;
-    *count = n;
+    enum err e = store_read_array(s, &lates, out, count, ec);
+    for (size_t i = 0; i < *count && !e; i++)
+        if (is_chosen(choice, (*out)[i].group))
+            (*out)[kept++] = (*out)[i];
+    *count = kept;
     return e;
 }
 
@@ -187,7 +183,7 @@ enum err store_load_late_runs(struct store_session *s, const struct group_choice
     struct late_run *list = NULL;
     int64_t rows = 0;
     size_t n = 0;
-    enum err e = store_ready_features(s, &f, ec);
+    enum err e = store_get_features(s, &f, ec);
 
     if (!e && f.log_trigger_time_name[0]) {
         put_since(store_start_limited(s, limit_ms, "COUNT(*) FROM (SELECT id"), s->st, f.log_trigger_time_name, from_s,

@@ -17,26 +17,18 @@ enum err store_find_recent_runs(struct store_session *s, const int64_t *job_ids,
                                 int limit_ms, int64_t *out, size_t *out_count, bool *indexed, struct errctx *ec)
 {
     struct store_features features;
-    struct db_rows *rows = NULL;
-    size_t n = 0;
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
-    if (e)
-        return err_wrap(ec, e, "look for the newest runs of %zu jobs", count);
     *out_count = 0;
-    *indexed = features.log_job_id_name[0] || features.log_job_time_name[0];
-    if (!*indexed || count == 0)
-        return ERR_OK;
-    struct sqlbuf *q = store_start_limited(s, limit_ms, "id FROM (");
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? " UNION ALL " : "");
-        put_newest(q, &features, job_ids[i], each);
+    *indexed = !e && (features.log_job_id_name[0] || features.log_job_time_name[0]);
+    if (*indexed && count > 0) {
+        struct sqlbuf *q = store_start_limited(s, limit_ms, "id FROM (");
+        for (size_t i = 0; i < count; i++) {
+            sql_puts(q, i ? " UNION ALL " : "");
+            put_newest(q, &features, job_ids[i], each);
+        }
+        sql_puts(q, ") r ORDER BY job_id, id DESC");
+        e = store_read_ids(s, out, count * (size_t)each, out_count, ec);
     }
-    sql_puts(q, ") r ORDER BY job_id, id DESC");
-    e = store_query_sql(s, &rows, ec);
-    while (!e && n < count * (size_t)each && db_rows_next(rows))
-        out[n++] = db_int(rows, 0);
-    db_rows_destroy(rows);
-    *out_count = n;
     return e ? err_wrap(ec, e, "look for the newest runs of %zu jobs", count) : ERR_OK;
 }

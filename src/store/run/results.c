@@ -43,12 +43,18 @@ static int compare_values(const void *a, const void *b)
     return compare_texts(x->sharding, y->sharding);
 }
 
-static int compare_results(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
     const struct fire_result *x = *(const struct fire_result *const *)a, *y = *(const struct fire_result *const *)b;
-    int c = compare_values(x, y);
 
-    return c ? c : x->log_id < y->log_id ? -1 : x->log_id > y->log_id;
+    return compare_int64(&x->log_id, &y->log_id);
+}
+
+static int compare_results(const void *a, const void *b)
+{
+    int c = compare_values(*(const struct fire_result *const *)a, *(const struct fire_result *const *)b);
+
+    return c ? c : compare_ids(a, b);
 }
 
 /* ---- statements -------------------------------------------------------------------------------------------- */
@@ -80,38 +86,29 @@ static void put_message_head(struct sqlbuf *q)
  * long as no line about a retry is in its text. */
 static void put_tail(struct sqlbuf *q, const struct fire_result *const *rows, size_t count)
 {
-    size_t delivered = 0;
+    int64_t others[STORE_LIST_MAX];
+    size_t n = 0;
 
-    sql_puts(q, " WHERE id IN (");
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? "," : "");
-        sql_int(q, rows[i]->log_id);
-        delivered += rows[i]->code == CODE_OK;
-    }
-    sql_puts(q, ") AND (trigger_code = 0");
-    if (delivered > 0)
+    for (size_t i = 0; i < count; i++)
+        if (rows[i]->code != CODE_OK)
+            others[n++] = rows[i]->log_id;
+    sql_put(q, " WHERE id IN (?) AND (trigger_code = 0", sql_each_at(rows, count, log_id));
+    if (n < count)
         sql_puts(q, " OR (trigger_code = 200 AND handle_time IS NOT NULL AND alarm_status = 0");
-    if (delivered > 0 && delivered < count) {
-        sql_puts(q, " AND id NOT IN (");
-        for (size_t i = 0, n = 0; i < count; i++) {
-            if (rows[i]->code == CODE_OK)
-                continue;
-            sql_puts(q, n++ ? "," : "");
-            sql_int(q, rows[i]->log_id);
-        }
-        sql_puts(q, ")");
-    }
-    sql_puts(q, delivered > 0 ? "))" : ")");
+    if (n > 0 && n < count)
+        sql_put(q, " AND id NOT IN (?)", sql_list(others, n));
+    sql_puts(q, n < count ? "))" : ")");
 }
 
-static enum err write_equal(struct store_session *s, const struct fire_result *const *rows, size_t count,
-                            struct fitting how, struct errctx *ec)
+static enum err write_equal(struct store_session *s, const void *const *rows, size_t count, struct fitting how,
+                            void *arg, struct errctx *ec)
 {
     const struct fire_result *r = rows[0];
     struct sqlbuf *q =
         store_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = ?, executor_address = ?", r->code,
                   sql_fitted(r->address, 255, how.fit));
 
+    (void)arg;
     put_message_head(q);
     put_message(q, r, how);
     sql_puts(q, ")");
@@ -121,36 +118,29 @@ static enum err write_equal(struct store_session *s, const struct fire_result *c
                 "executor_sharding_param = ?",
                 r->group, sql_fitted(r->handler, how.cut ? 255 : SIZE_MAX, how.fit),
                 sql_fitted(r->param, how.cut ? 512 : SIZE_MAX, how.fit), r->retry_count, sql_or_null(r->sharding));
-    put_tail(q, rows, count);
+    put_tail(q, (const struct fire_result *const *)rows, count);
     return store_exec_sql(s, NULL, ec);
 }
 
-static void put_when(struct sqlbuf *q, const struct fire_result *r)
-{
-    sql_put(q, " WHEN ? THEN ", r->log_id);
-}
-
 /* Without the columns of write_job. */
-static enum err write_different(struct store_session *s, const struct fire_result *const *rows, size_t count,
+static enum err write_different(struct store_session *s, const void *const *items, size_t count, void *arg,
                                 struct errctx *ec)
 {
+    const struct fire_result *const *rows = (const struct fire_result *const *)items;
     struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = CASE id");
     const struct fitting as_is = {TEXT_AS_IS, false};
 
-    for (size_t i = 0; i < count; i++) {
-        put_when(q, rows[i]);
-        sql_int(q, rows[i]->code);
-    }
+    (void)arg;
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", rows[i]->log_id, rows[i]->code);
     sql_puts(q, " ELSE trigger_code END, executor_address = CASE id");
-    for (size_t i = 0; i < count; i++) {
-        put_when(q, rows[i]);
-        sql_text_fitted(q, rows[i]->address, 255, TEXT_AS_IS);
-    }
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", rows[i]->log_id, sql_fitted(rows[i]->address, 255, TEXT_AS_IS));
     sql_puts(q, " ELSE NULL END");
     put_message_head(q);
     sql_puts(q, "CASE id");
     for (size_t i = 0; i < count; i++) {
-        put_when(q, rows[i]);
+        sql_put(q, " WHEN ? THEN ", rows[i]->log_id);
         put_message(q, rows[i], as_is);
     }
     sql_puts(q, " ELSE '' END)");
@@ -158,92 +148,18 @@ static enum err write_different(struct store_session *s, const struct fire_resul
     return store_exec_sql(s, NULL, ec);
 }
 
-/* Something does not fit its column: row by row, each changed no more than it needs. */
-static enum err write_singly(struct store_session *s, const struct fire_result *const *rows, size_t count,
-                             struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    for (size_t i = 0; i < count && !e; i++) {
-        struct fitting how = {TEXT_AS_IS, false};
-        for (;;) {
-            e = write_equal(s, rows + i, 1, how, ec);
-            if (!e || !store_fit_more(s, &how))
-                break;
-        }
-    }
-    return e;
-}
-
 /* ---- batches ----------------------------------------------------------------------------------------------- */
 
-static size_t message_bytes(const struct fire_result *r)
+static size_t measure_message(const void *row)
 {
-    return r->message ? strlen(r->message) : 0;
-}
+    const char *message = ((const struct fire_result *)row)->message;
 
-/* As many of the rest as one statement should hold. */
-static size_t count_for_case(const struct store_session *s, const struct fire_result *const *rows, size_t count)
-{
-    size_t half = db_max_packet(s->db) / 4; /* escaping may double a text */
-    size_t limit = half < STORE_STATEMENT_SOFT_MAX ? half : STORE_STATEMENT_SOFT_MAX;
-    size_t n = 0, bytes = 0;
-
-    while (n < count && n < STORE_CASE_MAX && (n == 0 || bytes + message_bytes(rows[n]) < limit))
-        bytes += message_bytes(rows[n++]);
-    return n;
-}
-
-static size_t fit_case(const struct store_session *s, const void *const *rows, size_t count)
-{
-    return count_for_case(s, (const struct fire_result *const *)rows, count);
+    return message ? strlen(message) : 0;
 }
 
 static bool is_apart(const void *row)
 {
     return ((const struct fire_result *)row)->write_job;
-}
-
-static enum err write_group(struct store_session *s, const void *const *rows, size_t count, void *arg,
-                            struct errctx *ec)
-{
-    const struct fire_result *const *results = (const struct fire_result *const *)rows;
-    enum err e = write_equal(s, results, count, (struct fitting){TEXT_AS_IS, false}, ec);
-
-    (void)arg;
-    return e && store_has_data_error(s) ? write_singly(s, results, count, ec) : e;
-}
-
-static enum err write_mixture(struct store_session *s, const void *const *rows, size_t count, void *arg,
-                              struct errctx *ec)
-{
-    const struct fire_result *const *results = (const struct fire_result *const *)rows;
-    enum err e;
-
-    if (count == 1)
-        return write_group(s, rows, count, arg, ec);
-    e = write_different(s, results, count, ec);
-    return e && store_has_data_error(s) ? write_singly(s, results, count, ec) : e;
-}
-
-static enum err lock_rows(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        struct db_rows *rows = NULL;
-        size_t n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
-        e = store_lock_logs(s, ids + at, n, &rows, ec);
-        db_rows_destroy(rows);
-    }
-    return e;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-    const struct fire_result *x = *(const struct fire_result *const *)a, *y = *(const struct fire_result *const *)b;
-
-    return compare_int64(&x->log_id, &y->log_id);
 }
 
 /* Rows that need their code alone: by ascending ids, so they need not be locked first. `ids` has room for count. */
@@ -271,16 +187,17 @@ static enum err write_whole(struct store_session *s, const struct fire_result **
 {
     static const struct grouped how = {.compare = compare_values,
                                        .is_apart = is_apart,
-                                       .equal = write_group,
-                                       .different = write_mixture,
-                                       .fit = fit_case};
-    enum err e;
+                                       .equal = write_equal,
+                                       .different = write_different,
+                                       .measure = measure_message};
+    enum err e = ERR_OK;
 
     for (size_t i = 0; i < count; i++)
         ids[i] = rows[i]->log_id;
     qsort(rows, count, sizeof(struct fire_result *), compare_results);
     qsort(ids, count, sizeof *ids, compare_int64);
-    e = lock_rows(s, ids, count, ec);
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
+        e = store_lock_logs(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, ec);
     return e ? e : store_write_grouped(s, &how, (const void **)rows, count, NULL, ec);
 }
 
@@ -290,12 +207,10 @@ static enum err write_kind(struct store_session *s, const struct fire_result **r
 {
     enum err e = count > 0 ? store_begin_txn(s, ec) : ERR_OK;
 
-    if (!e && count > 0)
-        e = as_planned ? write_codes(s, rows, count, ids, ec) : write_whole(s, rows, count, ids, ec);
-    if (!e && count > 0)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
-    return e;
+    if (e || count == 0)
+        return e;
+    e = as_planned ? write_codes(s, rows, count, ids, ec) : write_whole(s, rows, count, ids, ec);
+    return store_finish_txn(s, e, ec);
 }
 
 enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,

@@ -47,11 +47,7 @@ static void put_text(struct store_session *s, const char *mark, enum text_fit fi
 
     buf_puts(&text, mark);
     buf_puts(&text, word_get(s->st->opts.lang, WORD_WRITTEN_AGAIN));
-    if (buf_failed(&text))
-        s->sql.text.failed = true;
-    else
-        sql_text_fitted(&s->sql, text.data, SIZE_MAX, fit);
-    buf_fini(&text);
+    sql_take_text(&s->sql, &text, SIZE_MAX, fit);
 }
 
 /* With the mark of its kind: while it is open it is ended like any other. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What was told to whom. */
-#include <stdlib.h>
 
 #include "shardwheel/store/channel.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 #define DAY_MS (INT64_C(24) * 3600 * 1000)
 #define FORGET_STEP 1000
@@ -22,9 +21,6 @@ enum err store_add_told(struct store_session *s, const struct sent_alarm *rows, 
     enum err e = ERR_OK;
 
     for (size_t at = 0; at < count && !e;) {
-        e = store_ready_session(s, ec);
-        if (e)
-            break;
         store_start_sql(s, "INSERT INTO shardwheel_told (at_ms, event, job_id, log_id, app_name, channel, receiver, "
                            "title, error) VALUES ");
         for (size_t first = at; at < count && !store_is_sql_long(s); at++) {
@@ -34,22 +30,6 @@ enum err store_add_told(struct store_session *s, const struct sent_alarm *rows, 
         e = store_write_sql(s, NULL, ec);
     }
     return e ? err_wrap(ec, e, "note what was told") : ERR_OK;
-}
-
-static void read_row(const struct db_rows *rows, void *item)
-{
-    *(struct sent_alarm *)item = (struct sent_alarm){.id = db_int(rows, 0),
-                                                     .at_ms = db_int(rows, 1),
-                                                     .event = db_text_or_empty(rows, 2),
-                                                     .job_id = db_int(rows, 3),
-                                                     .log_id = db_int(rows, 4),
-                                                     .app_name = db_text_or_empty(rows, 5),
-                                                     .channel = db_text_or_empty(rows, 6),
-                                                     .receiver = db_text_or_empty(rows, 7),
-                                                     .title = db_text_or_empty(rows, 8),
-                                                     .error = db_text(rows, 9),
-                                                     .job_group = db_int(rows, 10),
-                                                     .job_name = db_text(rows, 11)};
 }
 
 static void put_filter(struct sqlbuf *q, const struct sent_filter *filter, int64_t before_id)
@@ -67,9 +47,13 @@ static void put_filter(struct sqlbuf *q, const struct sent_filter *filter, int64
 enum err store_load_told(struct store_session *s, const struct sent_filter *filter, int64_t before_id, size_t limit,
                          struct sent_alarms *out, struct errctx *ec)
 {
+    static const struct row_type alarms =
+        ROWS(struct sent_alarm,
+             FIELDS(struct sent_alarm, id, at_ms, event, job_id, log_id, app_name, channel, receiver, title),
+             NULL_TEXTS(struct sent_alarm, error), FIELDS(struct sent_alarm, job_group),
+             NULL_TEXTS(struct sent_alarm, job_name));
     struct store_features features;
-    struct row_list list = {0};
-    enum err e = store_ready_features(s, &features, ec);
+    enum err e = store_get_features(s, &features, ec);
 
     if (!e) {
         store_sql(
@@ -79,20 +63,12 @@ enum err store_load_told(struct store_session *s, const struct sent_filter *filt
             sql_word(features.job_name_is_desc ? "job_desc" : "name"));
         put_filter(&s->sql, filter, before_id);
         sql_put(&s->sql, " ORDER BY t.id DESC LIMIT ?", limit);
-        e = store_query_list(s, sizeof(struct sent_alarm), read_row, &list, ec);
+        e = store_read_list(s, &alarms, out, ec);
     }
-    if (e)
-        return err_wrap(ec, e, "read what was told");
-    *out = (struct sent_alarms){list.items, list.count, list.memory};
-    return ERR_OK;
+    return e ? err_wrap(ec, e, "read what was told") : ERR_OK;
 }
 
-void sent_alarms_fini(struct sent_alarms *rows)
-{
-    free(rows->rows);
-    db_rows_destroy(rows->memory);
-    *rows = (struct sent_alarms){0};
-}
+STORE_LIST_FINI(sent_alarms, rows)
 
 /* `where` is a constant, `bound` what it is compared with. */
 static enum err forget(struct store_session *s, const char *where, int64_t bound, struct errctx *ec)
@@ -100,27 +76,22 @@ static enum err forget(struct store_session *s, const char *where, int64_t bound
     struct db_effect effect = {.matched = FORGET_STEP};
     enum err e = ERR_OK;
 
-    for (int i = 0; i < FORGET_STEPS && !e && effect.matched >= FORGET_STEP; i++) {
-        e = store_ready_session(s, ec);
-        if (e)
-            break;
-        sql_int(store_start_sql(s, where), bound);
-        sql_put(&s->sql, " LIMIT ?", FORGET_STEP);
-        e = store_write_sql(s, &effect, ec);
-    }
+    for (int i = 0; i < FORGET_STEPS && !e && effect.matched >= FORGET_STEP; i++)
+        e = store_write(s, &effect, ec, "DELETE FROM shardwheel_told WHERE ? ? LIMIT ?", sql_word(where), bound,
+                        FORGET_STEP);
     return e;
 }
 
 enum err store_forget_told(struct store_session *s, struct errctx *ec)
 {
     int64_t newest = 0, now_ms = 0;
-    enum err e = store_ask_number(s, 0, &newest, ec, "SELECT MAX(id) FROM shardwheel_told");
+    enum err e = store_number(s, 0, &newest, ec, "SELECT MAX(id) FROM shardwheel_told");
 
     if (!e && newest > 0)
         e = store_number(s, 0, &now_ms, ec, "SELECT " STORE_NOW_MS);
     if (!e && newest > TOLD_KEPT)
-        e = forget(s, "DELETE FROM shardwheel_told WHERE id <= ", newest - TOLD_KEPT, ec);
+        e = forget(s, "id <=", newest - TOLD_KEPT, ec);
     if (!e && newest > 0)
-        e = forget(s, "DELETE FROM shardwheel_told WHERE at_ms < ", now_ms - TOLD_DAYS * DAY_MS, ec);
+        e = forget(s, "at_ms <", now_ms - TOLD_DAYS * DAY_MS, ec);
     return e ? err_wrap(ec, e, "forget what was told") : ERR_OK;
 }

@@ -178,7 +178,7 @@ enum err store_install_schema(struct store *st, void (*report_one)(void *arg, co
     if (!e)
         e = lock_install(in.s, ec);
     if (!e) {
-        in.s->has_named_lock = true; /* the connection goes with the session, and the lock with it */
+        in.s->is_bound = true; /* the connection goes with the session, and the lock with it */
         e = schema_load_facts(in.s, &in.before, ec);
     }
     if (!e)

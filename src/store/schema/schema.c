@@ -56,9 +56,9 @@ static enum err load_own_version(struct store_session *s, struct schema_facts *f
 enum err schema_load_facts(struct store_session *s, struct schema_facts *out, struct errctx *ec)
 {
     struct schema_facts facts = {0};
-    enum err e = store_ask(s, &facts.columns, ec,
-                           "SELECT table_name, column_name, data_type, character_maximum_length FROM "
-                           "information_schema.columns" OF_THIS_DATABASE);
+    enum err e = store_query(s, &facts.columns, ec,
+                             "SELECT table_name, column_name, data_type, character_maximum_length FROM "
+                             "information_schema.columns" OF_THIS_DATABASE);
 
     if (!e)
         e = store_query(s, &facts.indexes, ec,
@@ -110,25 +110,11 @@ bool schema_has_all_tables(const struct schema_facts *facts)
     return true;
 }
 
-/* An index of the table begins with these columns; the second may be NULL. */
-static bool has_index(const struct schema_facts *facts, const char *table, const char *first, const char *second)
-{
-    bool begins = false;
-
-    db_rows_rewind(facts->indexes);
-    while (db_rows_next(facts->indexes)) {
-        const char *column = db_text_or_empty(facts->indexes, 3);
-        if (strcasecmp(db_text_or_empty(facts->indexes, 0), table) != 0)
-            continue;
-        if (db_int(facts->indexes, 2) == 1)
-            begins = strcasecmp(column, first) == 0;
-        else if (db_int(facts->indexes, 2) == 2 && begins && second && strcasecmp(column, second) == 0)
-            return true;
-        if (begins && !second)
-            return true;
-    }
-    return false;
-}
+enum index_kind {
+    INDEX_BEGINS, /* with the columns */
+    INDEX_IS,     /* over the columns and no other, with a name that may stand in a statement */
+    INDEX_UNIQUE, /* that, whatever its name */
+};
 
 static bool is_plain_name(const char *name)
 {
@@ -137,56 +123,45 @@ static bool is_plain_name(const char *name)
     return len > 0 && len < INDEX_NAME_MAX && name[len] == '\0';
 }
 
-/* An index of the table over that column, or these two in their order, and no other. */
-static void find_index(const struct schema_facts *facts, const char *table, const char *first, const char *second,
-                       char out[INDEX_NAME_MAX])
+/* The name of an index of the table; NULL: there is none. `columns` end with NULL. */
+static const char *find_index(const struct schema_facts *facts, const char *table, const char *const *columns,
+                              enum index_kind kind)
 {
-    const char *const wanted[] = {first, second};
-    const size_t parts = second ? 2 : 1;
+    struct db_rows *rows = facts->indexes;
     const char *name = NULL;
-    size_t matched = 0, len = 0;
+    size_t parts = 0, matched = 0, len = 0;
 
-    out[0] = '\0';
-    db_rows_rewind(facts->indexes);
+    while (columns[parts])
+        parts++;
+    db_rows_rewind(rows);
     for (bool more = true; more;) {
-        more = db_rows_next(facts->indexes);
-        bool of_table = more && strcasecmp(db_text_or_empty(facts->indexes, 0), table) == 0;
-        if (!of_table || db_int(facts->indexes, 2) == 1) {
-            if (name && len == parts && matched == parts && is_plain_name(name)) {
-                strcpy(out, name);
-                return;
-            }
-            name = of_table ? db_text_or_empty(facts->indexes, 1) : NULL;
+        more = db_rows_next(rows);
+        bool of_table = more && strcasecmp(db_text_or_empty(rows, 0), table) == 0;
+        if (!of_table || db_int(rows, 2) == 1) {
+            if (name && matched == parts && (len == parts || kind == INDEX_BEGINS) &&
+                (kind != INDEX_IS || is_plain_name(name)))
+                return name;
+            name = of_table && (kind != INDEX_UNIQUE || db_int(rows, 4) == 0) ? db_text_or_empty(rows, 1) : NULL;
             matched = len = 0;
         }
-        if (of_table && len < parts && strcasecmp(db_text_or_empty(facts->indexes, 3), wanted[len]) == 0)
+        if (of_table && len < parts && strcasecmp(db_text_or_empty(rows, 3), columns[len]) == 0)
             matched++;
         len++;
     }
+    return NULL;
 }
 
-/* A unique index over exactly (group, key, value) of the registry. */
-static bool is_registry_unique(const struct schema_facts *facts)
+static bool has_index(const struct schema_facts *facts, const char *table, const char *first, const char *second)
 {
-    static const char *const parts[] = {"registry_group", "registry_key", "registry_value"};
-    size_t matched = 0, len = 0;
-    bool found = false;
+    return find_index(facts, table, (const char *const[]){first, second, NULL}, INDEX_BEGINS) != NULL;
+}
 
-    db_rows_rewind(facts->indexes);
-    for (bool more = true; more && !found;) {
-        more = db_rows_next(facts->indexes);
-        if (!more || db_int(facts->indexes, 2) == 1) {
-            found = matched == ARRAY_LEN(parts) && len == ARRAY_LEN(parts);
-            matched = len = 0;
-        }
-        if (!more || strcasecmp(db_text_or_empty(facts->indexes, 0), "xxl_job_registry") != 0 ||
-            db_int(facts->indexes, 4) != 0)
-            continue;
-        if (len < ARRAY_LEN(parts) && strcasecmp(db_text_or_empty(facts->indexes, 3), parts[len]) == 0)
-            matched++;
-        len++;
-    }
-    return found;
+static void name_index(const struct schema_facts *facts, const char *first, const char *second,
+                       char out[INDEX_NAME_MAX])
+{
+    const char *name = find_index(facts, "xxl_job_log", (const char *const[]){first, second, NULL}, INDEX_IS);
+
+    snprintf(out, INDEX_NAME_MAX, "%s", name ? name : "");
 }
 
 /* ---- deciding ---------------------------------------------------------------------------------------------- */
@@ -264,15 +239,17 @@ enum err schema_decide(const struct schema_facts *facts, struct store_features *
         f.group_access_token = schema_has_column(facts, "xxl_job_group", "access_token");
         f.user_token = schema_has_column(facts, "xxl_job_user", "token");
         f.user_password_len = column_len(facts, "xxl_job_user", "password");
-        f.registry_unique = is_registry_unique(facts);
+        f.registry_unique = find_index(facts, "xxl_job_registry",
+                                       (const char *const[]){"registry_group", "registry_key", "registry_value", NULL},
+                                       INDEX_UNIQUE) != NULL;
         f.log_handle_code_index = has_index(facts, "xxl_job_log", "handle_code", NULL);
         f.log_trigger_time_index = has_index(facts, "xxl_job_log", "trigger_time", NULL);
-        find_index(facts, "xxl_job_log", "handle_code", NULL, f.log_handle_code_name);
-        find_index(facts, "xxl_job_log", "job_id", NULL, f.log_job_id_name);
-        find_index(facts, "xxl_job_log", "job_group", NULL, f.log_group_name);
-        find_index(facts, "xxl_job_log", "trigger_time", NULL, f.log_trigger_time_name);
-        find_index(facts, "xxl_job_log", "job_id", "trigger_time", f.log_job_time_name);
-        find_index(facts, "xxl_job_log", "job_group", "trigger_time", f.log_group_time_name);
+        name_index(facts, "handle_code", NULL, f.log_handle_code_name);
+        name_index(facts, "job_id", NULL, f.log_job_id_name);
+        name_index(facts, "job_group", NULL, f.log_group_name);
+        name_index(facts, "trigger_time", NULL, f.log_trigger_time_name);
+        name_index(facts, "job_id", "trigger_time", f.log_job_time_name);
+        name_index(facts, "job_group", "trigger_time", f.log_group_time_name);
         f.param_len = column_len(facts, "xxl_job_log", "executor_param");
         f.info_next_index = has_index(facts, "xxl_job_info", "trigger_status", "trigger_next_time");
         f.family = decide_family(&f);
@@ -288,7 +265,7 @@ static enum err ask_skip_locked(struct store_session *s, bool *out, struct errct
 {
     struct db_rows *rows = NULL;
     struct errctx why = {{0}};
-    enum err e = store_ask(s, &rows, &why, "SELECT 1 FOR UPDATE SKIP LOCKED");
+    enum err e = store_query(s, &rows, &why, "SELECT 1 FOR UPDATE SKIP LOCKED");
 
     db_rows_destroy(rows);
     if (e && e != ERR_INPUT)
@@ -333,13 +310,6 @@ enum err store_get_features(struct store_session *s, struct store_features *out,
         *out = s->st->features;
     mutex_unlock(&s->st->lock);
     return has ? ERR_OK : store_read_features(s, out, ec);
-}
-
-enum err store_ready_features(struct store_session *s, struct store_features *out, struct errctx *ec)
-{
-    enum err e = store_get_features(s, out, ec);
-
-    return e ? e : store_ready_session(s, ec);
 }
 
 enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec)

@@ -71,14 +71,9 @@ static enum err find_last_id(struct store_session *s, struct clean_walk *walk, s
     char midnight[DATETIME_TEXT_MAX];
 
     datetime_format_day(walk->before_day, 0, midnight);
-    store_sql(s, "SELECT id FROM xxl_job_log WHERE trigger_time > ? ORDER BY trigger_time, id LIMIT 1", midnight);
-    return store_query_number(s, INT64_MAX, &walk->last_id, ec);
-}
-
-static enum err find_next_id(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec)
-{
-    return store_number(s, INT64_MAX, out, ec,
-                        "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT 1", after_id);
+    return store_number(s, INT64_MAX, &walk->last_id, ec,
+                        "SELECT id FROM xxl_job_log WHERE trigger_time > ? ORDER BY trigger_time, id LIMIT 1",
+                        midnight);
 }
 
 static enum err find_among(struct store_session *s, struct clean_walk *walk, size_t max, int64_t until, int64_t *ids,
@@ -120,7 +115,9 @@ static enum err find_by_id(struct store_session *s, struct clean_walk *walk, siz
                            bool *done, struct errctx *ec)
 {
     int64_t next = 0;
-    enum err e = find_next_id(s, walk->id, &next, ec);
+    enum err e =
+        store_number(s, INT64_MAX, &next, ec,
+                     "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT 1", walk->id);
 
     *done = !e && next > walk->last_id;
     if (e || *done)
@@ -151,17 +148,15 @@ static enum err find_by_job(struct store_session *s, struct clean_walk *walk, si
 enum err store_find_expired(struct store_session *s, struct clean_walk *walk, size_t max, int64_t *ids, size_t *count,
                             bool *done, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = ERR_OK;
 
     *count = 0;
-    *done = false;
+    *done = !walk->except && walk->job_count == 0;
     if (max > CLEAN_BATCH_MAX)
         max = CLEAN_BATCH_MAX;
-    if (!e && (walk->except || walk->job_count > 0))
+    if (!*done)
         e = walk->except ? find_by_time(s, walk, max, ids, count, done, ec)
                          : find_by_job(s, walk, max, ids, count, done, ec);
-    else
-        *done = !e;
     qsort(ids, *count, sizeof *ids, compare_int64);
     return e ? err_wrap(ec, e, "find old log rows") : ERR_OK;
 }
@@ -170,9 +165,9 @@ enum err store_delete_expired(struct store_session *s, const struct clean_walk *
                               size_t *deleted, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    enum err e = count > 0 ? store_ready_session(s, ec) : ERR_OK;
+    enum err e = ERR_OK;
 
-    if (!e && count > 0) {
+    if (count > 0) {
         struct sqlbuf *q = store_start_sql(s, "DELETE FROM xxl_job_log WHERE ");
         sql_id_among(q, ids, count);
         sql_puts(q, " AND ");
@@ -192,10 +187,10 @@ enum err store_delete_orphan_settings(struct store_session *s, int64_t before_s,
     int64_t ids[STORE_LIST_MAX];
     size_t n = 0;
     enum err e =
-        store_ask(s, &rows, ec,
-                  "SELECT s.job_id FROM shardwheel_job s LEFT JOIN xxl_job_info j ON j.id = s.job_id WHERE j.id "
-                  "IS NULL AND COALESCE(s.update_time, '1000-01-01 00:00:00') < ? ORDER BY s.job_id LIMIT ?",
-                  sql_time(s->st->zone, before_s), STORE_LIST_MAX);
+        store_query(s, &rows, ec,
+                    "SELECT s.job_id FROM shardwheel_job s LEFT JOIN xxl_job_info j ON j.id = s.job_id WHERE j.id "
+                    "IS NULL AND COALESCE(s.update_time, '1000-01-01 00:00:00') < ? ORDER BY s.job_id LIMIT ?",
+                    sql_time(s->st->zone, before_s), STORE_LIST_MAX);
 
     while (!e && db_rows_next(rows))
         ids[n++] = db_int(rows, 0);

@@ -4,22 +4,16 @@
 
 #include "shardwheel/store/upkeep.h"
 #include "store/conn/datetime.h"
-#include "store/conn/session.h"
+#include "store/conn/rows.h"
 
 enum err store_check_epoch(struct store_session *s, int shard, int64_t epoch, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    int64_t now = 0;
+    enum err e = store_number(s, -1, &now, ec, "SELECT epoch FROM shardwheel_shard WHERE shard = ?", shard);
 
     if (e)
         return err_wrap(ec, e, "read the epoch of shard %d", shard);
-    e = store_query(s, &rows, ec, "SELECT epoch FROM shardwheel_shard WHERE shard = ?", shard);
-    if (e)
-        return err_wrap(ec, e, "read the epoch of shard %d", shard);
-    if (!db_rows_next(rows) || db_int(rows, 0) != epoch)
-        e = err_set(ec, ERR_CONFLICT, "shard %d has another owner", shard);
-    db_rows_destroy(rows);
-    return e;
+    return now == epoch ? ERR_OK : err_set(ec, ERR_CONFLICT, "shard %d has another owner", shard);
 }
 
 int64_t store_find_day(const struct store *st, int64_t now_s, int *minute)
@@ -39,27 +33,22 @@ static const char columns[] =
 enum err store_count_minutes(struct store_session *s, int64_t day, int from, int count, int limit_ms,
                              struct report_counts *out, struct errctx *ec)
 {
+    static const struct row_type minutes =
+        ROWS(struct report_counts, SKIP, FIELDS(struct report_counts, total, running, success, skipped));
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
 
     datetime_format_day(day, from, low);
     datetime_format_day(day, (int64_t)from + count, high);
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms, columns);
-        sql_put(q, "? AND trigger_time < ? GROUP BY m", low, high);
-        e = store_query_sql(s, &rows, ec);
-    }
+    sql_put(store_start_limited(s, limit_ms, columns), "? AND trigger_time < ? GROUP BY m", low, high);
+    enum err e = store_query_sql(s, &rows, ec);
     if (e)
         return err_wrap(ec, e, "count log rows from %s", low);
     memset(out, 0, (size_t)count * sizeof *out);
     while (db_rows_next(rows)) {
         int64_t i = db_int(rows, 0) - from;
         if (i >= 0 && i < count)
-            out[i] = (struct report_counts){.total = db_int(rows, 1),
-                                            .running = db_int(rows, 2),
-                                            .success = db_int(rows, 3),
-                                            .skipped = db_int(rows, 4)};
+            row_read(s, rows, &minutes, &out[i]);
     }
     db_rows_destroy(rows);
     return ERR_OK;
@@ -67,9 +56,10 @@ enum err store_count_minutes(struct store_session *s, int64_t day, int from, int
 
 /* ---- the row of a day -------------------------------------------------------------------------------------------- */
 
-static void put_count(struct sqlbuf *q, int64_t n) /* the columns are INT */
+/* The columns are INT. */
+static int64_t bound(int64_t n)
 {
-    sql_int(q, n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : n);
+    return n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : n;
 }
 
 /* An INSERT that finds its row would use up an id each minute, so the UPDATE comes first. */
@@ -79,20 +69,14 @@ enum err store_write_report(struct store_session *s, int64_t day, const struct r
     int64_t fail = counts->total - counts->running - counts->success - counts->skipped;
     char midnight[DATETIME_TEXT_MAX];
     struct db_effect effect = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e = ERR_OK;
 
     datetime_format_day(day, 0, midnight);
-    for (int insert = 0; insert < 2 && !e && effect.matched == 0; insert++) {
-        struct sqlbuf *q = store_start_sql(s, insert ? "INSERT INTO" : "UPDATE");
-        sql_puts(q, " xxl_job_log_report SET running_count = ");
-        put_count(q, counts->running);
-        sql_puts(q, ", suc_count = ");
-        put_count(q, counts->success);
-        sql_puts(q, ", fail_count = ");
-        put_count(q, fail);
-        sql_put(q, ", update_time = ? ? trigger_day = ?", sql_time(s->st->zone, now_s),
-                sql_word(insert ? "," : "WHERE"), midnight);
-        e = store_write_sql(s, &effect, ec);
-    }
+    for (int insert = 0; insert < 2 && !e && effect.matched == 0; insert++)
+        e = store_write(s, &effect, ec,
+                        "? xxl_job_log_report SET running_count = ?, suc_count = ?, fail_count = ?, update_time = ? ? "
+                        "trigger_day = ?",
+                        sql_word(insert ? "INSERT INTO" : "UPDATE"), bound(counts->running), bound(counts->success),
+                        bound(fail), sql_time(s->st->zone, now_s), sql_word(insert ? "," : "WHERE"), midnight);
     return e ? err_wrap(ec, e, "write the log report of %.10s", midnight) : ERR_OK;
 }
