@@ -56,9 +56,7 @@ void cluster_nodes_fini(struct cluster_nodes *nodes)
 
 static enum err load_nodes(struct store_session *s, struct cluster_nodes *out, struct refusal *r)
 {
-    struct errctx ec = {{0}};
-
-    return refuse_error(r, store_load_nodes(s, &out->rows, &out->count, &out->now_ms, &ec), &ec);
+    return refuse_error(r, store_load_nodes(s, &out->rows, &out->count, &out->now_ms, &r->text));
 }
 
 enum err admin_load_nodes(struct admin *a, const struct actor *actor, struct cluster_nodes *out, struct refusal *r)
@@ -76,12 +74,11 @@ enum err admin_load_shards(struct admin *a, const struct actor *actor, bool coun
                            struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_enter(a, actor, RIGHT_SEE, 0, &s, r);
 
     if (!e)
-        e = store_load_status(s, count_fires, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_load_status(s, count_fires, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 /* ---- drain, undrain ---------------------------------------------------------------------------------------------- */
@@ -133,18 +130,17 @@ static enum err write_drain(struct store_session *s, const struct actor *actor, 
 {
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_bool(&diff, "drain", node->drain, drain);
-    e = audit_end(&diff, actor, drain ? "node.drain" : "node.undrain", 0, node->node, 0, &row, &ec);
+    e = audit_end(&diff, actor, drain ? "node.drain" : "node.undrain", 0, node->node, 0, &row, &r->text);
     if (!e)
-        e = store_set_drain(s, node->incarnation, drain, &row, &ec);
+        e = store_set_drain(s, node->incarnation, drain, &row, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "node", "node %s is gone", node->node);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 static enum err set_drain(struct admin *a, const struct actor *actor, const char *wanted, bool drain, bool force,
@@ -227,18 +223,17 @@ static enum err write_release(struct store_session *s, const struct actor *actor
 {
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "node", NULL, owner->node);
-    e = audit_end(&diff, actor, "shard.release", shard, owner->node, 0, &row, &ec);
+    e = audit_end(&diff, actor, "shard.release", shard, owner->node, 0, &row, &r->text);
     if (!e)
-        e = store_ask_release(s, owner->incarnation, shard, &row, &ec);
+        e = store_ask_release(s, owner->incarnation, shard, &row, &r->text);
     audit_fini(&diff);
     if (e == ERR_BUSY)
-        return refuse(r, REFUSED_LIMIT, NULL, "node %s: %s", owner->node, ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_LIMIT, NULL, "node %s: %s", owner->node, r->text.text);
+    return refuse_error(r, e);
 }
 
 enum err admin_release_shard(struct admin *a, const struct actor *actor, int shard, struct node_row *owner,
@@ -247,11 +242,10 @@ enum err admin_release_shard(struct admin *a, const struct actor *actor, int sha
     struct cluster_status status = {0};
     struct cluster_nodes nodes = {0};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (!e)
-        e = refuse_error(r, store_load_status(s, /*count_fires=*/false, &status, &ec), &ec);
+        e = refuse_error(r, store_load_status(s, /*count_fires=*/false, &status, &r->text));
     if (!e)
         e = load_nodes(s, &nodes, r);
     if (!e)
@@ -271,18 +265,17 @@ static enum err write_wish(struct store_session *s, const struct actor *actor, i
 {
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_int(&diff, "shards", from, to);
-    e = audit_end(&diff, actor, "cluster.reshard", 0, "", 0, &row, &ec);
+    e = audit_end(&diff, actor, "cluster.reshard", 0, "", 0, &row, &r->text);
     if (!e)
-        e = store_ask_reshard(s, to, &row, out, &ec);
+        e = store_ask_reshard(s, to, &row, out, &r->text);
     audit_fini(&diff);
     if (e == ERR_STATE || e == ERR_CONFLICT)
-        return refuse(r, REFUSED_STATE, NULL, "%s", ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_STATE, NULL, "%s", r->text.text);
+    return refuse_error(r, e);
 }
 
 enum err admin_reshard(struct admin *a, const struct actor *actor, int64_t shards, struct reshard_wish *out,
@@ -290,7 +283,6 @@ enum err admin_reshard(struct admin *a, const struct actor *actor, int64_t shard
 {
     struct store_session *s = NULL;
     struct cluster_view view;
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e && (shards < 1 || shards > STORE_SHARDS_MAX))
@@ -298,7 +290,7 @@ enum err admin_reshard(struct admin *a, const struct actor *actor, int64_t shard
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_load_cluster(s, "", &view, &ec), &ec);
+        e = refuse_error(r, store_load_cluster(s, "", &view, &r->text));
     if (!e)
         e = write_wish(s, actor, view.shards, (int)shards, out, r);
     store_give_session(a->opts.store, s);
@@ -310,7 +302,6 @@ enum err admin_cancel_reshard(struct admin *a, const struct actor *actor, struct
     struct store_session *s = NULL;
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec = {{0}};
     bool found = false;
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
@@ -318,9 +309,9 @@ enum err admin_cancel_reshard(struct admin *a, const struct actor *actor, struct
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, audit_end(&diff, actor, "cluster.reshard-cancel", 0, "", 0, &row, &ec), &ec);
+        e = refuse_error(r, audit_end(&diff, actor, "cluster.reshard-cancel", 0, "", 0, &row, &r->text));
     if (!e)
-        e = refuse_error(r, store_cancel_reshard(s, 0, &row, &found, &ec), &ec);
+        e = refuse_error(r, store_cancel_reshard(s, 0, &row, &found, &r->text));
     if (!e && !found)
         e = refuse(r, REFUSED_STATE, NULL, "no change of the number of shards is in progress");
     audit_fini(&diff);

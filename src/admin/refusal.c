@@ -36,12 +36,13 @@ const char *refusal_name(enum refusal_kind kind)
 
 enum err refuse(struct refusal *r, enum refusal_kind kind, const char *field, const char *fmt, ...)
 {
+    struct refusal fresh = {.kind = kind, .field = field};
     va_list args;
 
-    *r = (struct refusal){.kind = kind, .field = field};
     va_start(args, fmt);
-    vsnprintf(r->text.text, sizeof r->text.text, fmt, args);
+    vsnprintf(fresh.text.text, sizeof fresh.text.text, fmt, args); /* of which r->text may be a part */
     va_end(args);
+    *r = fresh;
     return kinds[kind].e;
 }
 
@@ -86,9 +87,9 @@ static enum refusal_kind find_kind(enum err e)
     return REFUSED_BROKEN;
 }
 
-enum err refuse_error(struct refusal *r, enum err e, const struct errctx *ec)
+enum err refuse_error(struct refusal *r, enum err e)
 {
     if (e)
-        refuse(r, find_kind(e), NULL, "%s", ec->text);
+        refuse(r, find_kind(e), NULL, "%s", r->text.text);
     return e;
 }

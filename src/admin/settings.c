@@ -108,7 +108,6 @@ static enum err note_levels(struct admin *a, const struct actor *actor, const en
     struct store_session *s = NULL;
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
     audit_begin(&diff, AUDIT_CHANGED);
@@ -117,10 +116,10 @@ static enum err note_levels(struct admin *a, const struct actor *actor, const en
     if (audit_differs(&diff)) {
         e = admin_take_session(a, &s, r);
         if (!e) {
-            e = audit_end(&diff, actor, "log.levels", 0, a->opts.node_name ? a->opts.node_name : "", 0, &row, &ec);
+            e = audit_end(&diff, actor, "log.levels", 0, a->opts.node_name ? a->opts.node_name : "", 0, &row, &r->text);
             if (!e)
-                e = store_write_audit(s, &row, &ec);
-            e = refuse_error(r, e, &ec);
+                e = store_write_audit(s, &row, &r->text);
+            e = refuse_error(r, e);
         }
         store_give_session(a->opts.store, s);
     }
@@ -161,18 +160,17 @@ enum err admin_load_instance(struct admin *a, const struct actor *actor, struct 
     struct store_session *s = NULL;
     struct store_features features;
     struct cluster_view view;
-    struct errctx ec = {{0}};
     enum err e;
 
     (void)actor;
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_load_cluster(s, "", &view, &ec), &ec);
+        e = refuse_error(r, store_load_cluster(s, "", &view, &r->text));
     if (!e)
-        e = refuse_error(r, store_read_zones(s, &found.zones, &ec), &ec);
+        e = refuse_error(r, store_read_zones(s, &found.zones, &r->text));
     store_give_session(a->opts.store, s);
     if (!e)
-        e = refuse_error(r, store_load_features(a->opts.store, &features, &ec), &ec);
+        e = refuse_error(r, store_load_features(a->opts.store, &features, &r->text));
     if (e)
         return e;
     found.console_dialect = dialects[config ? config->console_dialect : CONFIG_DIALECT_AUTO];

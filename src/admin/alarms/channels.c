@@ -27,7 +27,6 @@ static enum err begin(struct change *c, int64_t id, struct refusal *r)
 {
     struct admin *a = c->admin;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(c->actor, RIGHT_ADMINISTER, 0, r);
 
     if (e)
@@ -35,13 +34,13 @@ static enum err begin(struct change *c, int64_t id, struct refusal *r)
     c->opts = (struct alarms_opts){.node_name = a->opts.node_name, .resolver = a->opts.resolver};
     if (!a->opts.config)
         return refuse(r, REFUSED_OFF, NULL, "this node has no settings of alarms");
-    e = refuse_error(r, alarms_read_config(a->opts.config, &c->opts, &ec), &ec);
+    e = refuse_error(r, alarms_read_config(a->opts.config, &c->opts, &r->text));
     if (!e && !c->opts.console_channels)
         e = refuse(r, REFUSED_OFF, NULL, "shardwheel.alarm.console-channels is off: channels stand in the settings");
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_load_channels(s, &c->rows, &ec), &ec);
+        e = refuse_error(r, store_load_channels(s, &c->rows, &r->text));
     store_give_session(a->opts.store, s);
     for (size_t i = 0; i < c->rows.count && !e && id; i++)
         if (c->rows.rows[i].id == id)
@@ -73,7 +72,6 @@ static enum err choose_name(struct change *c, const char *kind, struct refusal *
 {
     struct name_search search = {.name = c->name, .found = true};
     struct alarms_opts opts = c->opts;
-    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
     opts.rows = c->rows.rows;
@@ -81,7 +79,7 @@ static enum err choose_name(struct change *c, const char *kind, struct refusal *
     for (int n = 1; search.found && !e; n++) {
         snprintf(c->name, sizeof c->name, n > 1 ? "%.40s-%d" : "%.40s", kind, n);
         search.found = false;
-        e = refuse_error(r, alarms_list_channels(&opts, compare_name, &search, &ec), &ec);
+        e = refuse_error(r, alarms_list_channels(&opts, compare_name, &search, &r->text));
     }
     return e;
 }
@@ -92,7 +90,6 @@ static enum err check(struct change *c, struct refusal *r)
     struct channel_row *others = calloc(c->rows.count + 1, sizeof *others);
     struct alarms_opts opts = c->opts;
     const char *field = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     if (!others)
@@ -101,13 +98,13 @@ static enum err check(struct change *c, struct refusal *r)
     for (size_t i = 0; i < c->rows.count; i++)
         if (c->rows.rows[i].id != c->row.id)
             others[opts.row_count++] = c->rows.rows[i];
-    e = alarms_check_channel(&opts, &c->row, c->admin->clock, &field, &ec);
+    e = alarms_check_channel(&opts, &c->row, c->admin->clock, &field, &r->text);
     free(others);
     if (e == ERR_STATE)
-        return refuse(r, field ? REFUSED_TAKEN : REFUSED_LIMIT, field, "%s", ec.text);
+        return refuse(r, field ? REFUSED_TAKEN : REFUSED_LIMIT, field, "%s", r->text.text);
     if (e == ERR_INPUT && field)
-        return refuse(r, REFUSED_INVALID, field, "%s", ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_INVALID, field, "%s", r->text.text);
+    return refuse_error(r, e);
 }
 
 /* Scheme and host alone: what follows is a secret. */
@@ -125,7 +122,6 @@ static enum err put_audit(const struct change *c, enum audit_kind kind, const ch
 {
     const struct channel_row *old = &c->old, *new = &c->row;
     char old_host[256] = "", new_host[256] = "";
-    struct errctx ec = {{0}};
 
     write_host(old_host, old->target ? old->target : "");
     write_host(new_host, new->target ? new->target : "");
@@ -138,8 +134,8 @@ static enum err put_audit(const struct change *c, enum audit_kind kind, const ch
         audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
         audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
     }
-    return refuse_error(r, audit_end(diff, c->actor, action, old->id, new->name ? new->name : old->name, 0, out, &ec),
-                        &ec);
+    return refuse_error(
+        r, audit_end(diff, c->actor, action, old->id, new->name ? new->name : old->name, 0, out, &r->text));
 }
 
 static enum err write(struct change *c, enum audit_kind kind, const char *action, int64_t *id, struct refusal *r)
@@ -147,23 +143,22 @@ static enum err write(struct change *c, enum audit_kind kind, const char *action
     struct store_session *s = NULL;
     struct audit_diff diff;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = put_audit(c, kind, action, &diff, &audit, r);
 
     if (!e)
         e = admin_take_session(c->admin, &s, r);
     if (!e) {
-        e = kind == AUDIT_ADDED     ? store_add_channel(s, &c->row, CHANNELS_MAX, &audit, id, &ec)
-            : kind == AUDIT_CHANGED ? store_change_channel(s, &c->row, &audit, &ec)
-                                    : store_remove_channel(s, c->old.id, &audit, &ec);
+        e = kind == AUDIT_ADDED     ? store_add_channel(s, &c->row, CHANNELS_MAX, &audit, id, &r->text)
+            : kind == AUDIT_CHANGED ? store_change_channel(s, &c->row, &audit, &r->text)
+                                    : store_remove_channel(s, c->old.id, &audit, &r->text);
         if (e == ERR_STATE)
-            e = refuse(r, REFUSED_TAKEN, "name", "%s", ec.text);
+            e = refuse(r, REFUSED_TAKEN, "name", "%s", r->text.text);
         else if (e == ERR_BUSY)
-            e = refuse(r, REFUSED_LIMIT, NULL, "%s", ec.text);
+            e = refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
         else if (e == ERR_NOTFOUND)
             e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such channel");
         else
-            e = refuse_error(r, e, &ec);
+            e = refuse_error(r, e);
     }
     store_give_session(c->admin->opts.store, s);
     audit_fini(&diff);

@@ -394,35 +394,34 @@ static enum err shorten(struct loaded *l, struct errctx *ec)
 static enum err load_all(struct admin *a, const struct actor *actor, struct store_session *s, struct loaded *l,
                          struct refusal *r)
 {
-    struct errctx ec = {{0}};
-    enum err e = store_load_wall_ms(s, &l->facts.now_ms, &ec);
+    enum err e = store_load_wall_ms(s, &l->facts.now_ms, &r->text);
 
     if (!e)
-        e = load_job(a, s, l, &ec);
+        e = load_job(a, s, l, &r->text);
     if (!e)
-        e = load_changes(s, l, &ec);
+        e = load_changes(s, l, &r->text);
     if (!e && l->group == 0)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64 ", and nothing is known of one",
                       l->facts.job_id);
     if (!e && refuse_unless(actor, RIGHT_SEE, l->group, r))
         return ERR_DENIED;
     if (!e)
-        e = explain_load_outages(s, &l->facts, &l->outages, &ec);
+        e = explain_load_outages(s, &l->facts, &l->outages, &r->text);
     if (!e) {
         l->facts.outages = l->outages.items;
         l->facts.outage_count = l->outages.count;
-        e = load_later(s, l, &ec);
+        e = load_later(s, l, &r->text);
     }
     if (!e)
-        e = shorten(l, &ec);
+        e = shorten(l, &r->text);
     if (!e && !(l->whole && l->is_cut)) {
-        e = load_rows(s, l, &ec);
+        e = load_rows(s, l, &r->text);
         l->is_cut = l->is_cut || e == ERR_TIMEOUT;
         e = l->whole && e == ERR_TIMEOUT ? ERR_OK : e;
     }
     if (e == ERR_TIMEOUT)
         return refuse(r, REFUSED_LIMIT, NULL, "the log has too many rows for that time: ask for a shorter one");
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 static enum err check_range(const struct actor *actor, int64_t from_ms, int64_t to_ms, struct refusal *r)
@@ -443,7 +442,6 @@ enum err explain_job(struct admin *a, const struct actor *actor, int64_t job_id,
 {
     struct store_session *s = NULL;
     struct loaded *l = NULL;
-    struct errctx ec = {{0}};
     enum err e = check_range(actor, from_ms, to_ms, r);
 
     if (!e)
@@ -463,7 +461,7 @@ enum err explain_job(struct admin *a, const struct actor *actor, int64_t job_id,
     if (!e && whole && l->is_cut)
         *out = (struct explanation){.job_id = job_id, .from_ms = from_ms, .until_ms = from_ms};
     else if (!e)
-        e = refuse_error(r, explain_decide(&l->facts, out, &ec), &ec);
+        e = refuse_error(r, explain_decide(&l->facts, out, &r->text));
     if (e)
         loaded_destroy(l);
     else

@@ -24,12 +24,11 @@ static enum err refuse_when_off(const struct admin *a, struct refusal *r)
 
 static enum err load(struct store_session *s, int64_t job_id, struct glue_now *out, struct refusal *r)
 {
-    struct errctx ec = {{0}};
-    enum err e = store_load_glue(s, job_id, out, &ec);
+    enum err e = store_load_glue(s, job_id, out, &r->text);
 
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, job_id);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 enum err admin_load_glue(struct admin *a, const struct actor *actor, int64_t job_id, struct glue_now *out,
@@ -89,19 +88,18 @@ static enum err write_save(struct admin *a, struct store_session *s, const struc
                                        .from = save->from};
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_source(&diff, "glueSource", now->source, save->source);
     audit_text(&diff, "glueRemark", now->remark, save->remark);
-    e = audit_end(&diff, actor, "glue.save", save->job_id, now->name, now->group, &row, &ec);
+    e = audit_end(&diff, actor, "glue.save", save->job_id, now->name, now->group, &row, &r->text);
     if (!e)
-        e = store_save_glue(s, &change, &row, updated_s, &ec);
+        e = store_save_glue(s, &change, &row, updated_s, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, save->job_id);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 enum err admin_save_glue(struct admin *a, const struct actor *actor, const struct glue_save *save, int64_t *updated_s,
@@ -145,13 +143,12 @@ enum err admin_list_glue(struct admin *a, const struct actor *actor, int64_t job
                          struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
         e = may_see(s, actor, job_id, r);
     if (!e)
-        e = refuse_error(r, store_load_glue_versions(s, job_id, out, &ec), &ec);
+        e = refuse_error(r, store_load_glue_versions(s, job_id, out, &r->text));
     store_give_session(a->opts.store, s);
     return e;
 }
@@ -160,17 +157,16 @@ enum err admin_load_glue_version(struct admin *a, const struct actor *actor, int
                                  struct glue_versions *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
         e = may_see(s, actor, job_id, r);
     if (!e) {
-        e = store_load_glue_version(s, job_id, version, out, &ec);
+        e = store_load_glue_version(s, job_id, version, out, &r->text);
         if (e == ERR_NOTFOUND)
             e = refuse(r, REFUSED_UNKNOWN, "version", "job %" PRId64 " has no version %" PRId64, job_id, version);
         else
-            e = refuse_error(r, e, &ec);
+            e = refuse_error(r, e);
     }
     store_give_session(a->opts.store, s);
     return e;

@@ -64,9 +64,8 @@ static enum err check_name_is_free(struct store_session *s, const struct group_v
                                    struct refusal *r)
 {
     bool taken = false;
-    struct errctx ec = {{0}};
 
-    enum err e = refuse_error(r, store_is_app_name_taken(s, values->app_name, but, &taken, &ec), &ec);
+    enum err e = refuse_error(r, store_is_app_name_taken(s, values->app_name, but, &taken, &r->text));
     if (!e && taken)
         e = refuse(r, REFUSED_TAKEN, "appname", "another executor group has that app name");
     return e;
@@ -82,15 +81,14 @@ static enum err insert(struct admin *a, struct store_session *s, const struct ac
                                .access_token = values->access_token};
     struct audit_diff d;
     struct audit_row row;
-    struct errctx ec = {{0}};
 
     audit_begin(&d, AUDIT_ADDED);
     put_audit(&d, NULL, &group);
-    enum err e = audit_end(&d, actor, "group.add", 0, group.app_name, 0, &row, &ec);
+    enum err e = audit_end(&d, actor, "group.add", 0, group.app_name, 0, &row, &r->text);
     if (!e)
-        e = store_insert_group(s, &group, clock_wall_ms(a->clock) / 1000, &row, out_id, &ec);
+        e = store_insert_group(s, &group, clock_wall_ms(a->clock) / 1000, &row, out_id, &r->text);
     audit_fini(&d);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 enum err admin_add_group(struct admin *a, const struct actor *actor, const struct group_values *values,
@@ -98,12 +96,11 @@ enum err admin_add_group(struct admin *a, const struct actor *actor, const struc
 {
     struct store_session *s = NULL;
     struct group_columns columns;
-    struct errctx ec = {{0}};
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (e)
         return e;
-    e = refuse_error(r, store_get_group_columns(s, &columns, &ec), &ec);
+    e = refuse_error(r, store_get_group_columns(s, &columns, &r->text));
     if (!e)
         e = group_check(a, values, NULL, rules, &columns, r);
     if (!e && rules->unique)
@@ -121,15 +118,14 @@ static enum err update(struct admin *a, struct store_session *s, const struct ac
 {
     struct audit_diff d;
     struct audit_row row;
-    struct errctx ec = {{0}};
 
     audit_begin(&d, AUDIT_CHANGED);
     put_audit(&d, now, to);
-    enum err e = audit_end(&d, actor, "group.update", now->id, to->app_name, now->id, &row, &ec);
+    enum err e = audit_end(&d, actor, "group.update", now->id, to->app_name, now->id, &row, &r->text);
     if (!e)
-        e = store_update_group(s, now, to, clock_wall_ms(a->clock) / 1000, audit_differs(&d) ? &row : NULL, &ec);
+        e = store_update_group(s, now, to, clock_wall_ms(a->clock) / 1000, audit_differs(&d) ? &row : NULL, &r->text);
     audit_fini(&d);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 struct change {
@@ -142,17 +138,14 @@ struct change {
 
 static enum err load_one(struct store_session *s, int64_t id, struct group_infos *out, struct refusal *r)
 {
-    struct errctx ec = {{0}};
-
-    enum err e = store_load_group(s, id, out, &ec);
-    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", ec.text) : refuse_error(r, e, &ec);
+    enum err e = store_load_group(s, id, out, &r->text);
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text) : refuse_error(r, e);
 }
 
 static enum err decide_values(struct admin *a, struct store_session *s, const struct change *change,
                               const struct group_info *now, struct group_values *values, struct refusal *r)
 {
     struct group_columns columns;
-    struct errctx ec = {{0}};
 
     *values = (struct group_values){.app_name = now->app_name,
                                     .title = now->title,
@@ -161,7 +154,7 @@ static enum err decide_values(struct admin *a, struct store_session *s, const st
                                     .access_token = now->access_token};
     if (!change->decide(change->arg, now, values, r))
         return ERR_INPUT;
-    enum err e = refuse_error(r, store_get_group_columns(s, &columns, &ec), &ec);
+    enum err e = refuse_error(r, store_get_group_columns(s, &columns, &r->text));
     if (!e)
         e = group_check(a, values, now, change->rules, &columns, r);
     if (!e && change->rules->unique && strcmp(values->app_name, now->app_name) != 0)
@@ -190,7 +183,6 @@ static enum err change_once(struct admin *a, struct store_session *s, const stru
     struct group_infos list = {0};
     struct group_values values;
     char *registered = NULL;
-    struct errctx ec = {{0}};
     enum err e = load_one(s, change->id, &list, r);
 
     if (e == ERR_NOTFOUND && change->rules->checks_first)
@@ -199,7 +191,7 @@ static enum err change_once(struct admin *a, struct store_session *s, const stru
         return e;
     e = decide_values(a, s, change, list.items, &values, r);
     if (!e && values.address_type == 0)
-        e = refuse_error(r, load_registered(a, s, values.app_name, &registered, &ec), &ec);
+        e = refuse_error(r, load_registered(a, s, values.app_name, &registered, &r->text));
     if (!e) {
         struct group_info to = {.id = change->id,
                                 .app_name = values.app_name,
@@ -246,9 +238,8 @@ static enum err refuse_unknown(struct store_session *s, int64_t id, struct refus
 {
     enum group_removal removal = GROUP_REMOVED;
     struct refusal unknown = *r, first = {0};
-    struct errctx ec = {{0}};
 
-    enum err e = refuse_error(&first, store_check_removal(s, id, &removal, &ec), &ec);
+    enum err e = refuse_error(&first, store_check_removal(s, id, &removal, &first.text));
     if (!e)
         e = refuse_removal(removal, &first);
     *r = e ? first : unknown;
@@ -263,7 +254,6 @@ static enum err remove_once(struct store_session *s, const struct actor *actor, 
     struct group_values values = {0};
     struct audit_diff d;
     struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e = load_one(s, change->id, &list, r);
 
     if (e == ERR_NOTFOUND && change->checks_first)
@@ -275,10 +265,10 @@ static enum err remove_once(struct store_session *s, const struct actor *actor, 
     if (change->decide && !change->decide(change->arg, list.items, &values, r)) {
         e = ERR_INPUT;
     } else {
-        e = audit_end(&d, actor, "group.remove", change->id, list.items->app_name, change->id, &row, &ec);
+        e = audit_end(&d, actor, "group.remove", change->id, list.items->app_name, change->id, &row, &r->text);
         if (!e)
-            e = store_remove_group(s, list.items, &row, &removal, &ec);
-        e = e ? refuse_error(r, e, &ec) : refuse_removal(removal, r);
+            e = store_remove_group(s, list.items, &row, &removal, &r->text);
+        e = e ? refuse_error(r, e) : refuse_removal(removal, r);
     }
     audit_fini(&d);
     group_infos_fini(&list);

@@ -14,11 +14,11 @@ static enum err refuse_unless_sees(const struct actor *actor, struct refusal *r)
     return actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
 }
 
-static enum err refuse_slow(struct refusal *r, enum err e, const struct errctx *ec)
+static enum err refuse_slow(struct refusal *r, enum err e)
 {
     if (e == ERR_TIMEOUT)
         return refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for a shorter time, or for less");
-    return refuse_error(r, e, ec);
+    return refuse_error(r, e);
 }
 
 /* ---- audit ------------------------------------------------------------------------------------------------------- */
@@ -38,7 +38,6 @@ enum err admin_list_audit(struct admin *a, const struct actor *actor, const stru
 {
     struct audit_filter scoped = *filter;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e =
         filter->job_group ? refuse_unless(actor, RIGHT_SEE, filter->job_group, r) : refuse_unless_sees(actor, r);
 
@@ -47,10 +46,10 @@ enum err admin_list_audit(struct admin *a, const struct actor *actor, const stru
     if (e)
         return e;
     set_scope(actor, &scoped);
-    e = store_load_audit(s, &scoped, place, limit + 1, LIMIT_MS, out, &ec);
+    e = store_load_audit(s, &scoped, place, limit + 1, LIMIT_MS, out, &r->text);
     store_give_session(a->opts.store, s);
     if (e)
-        return refuse_slow(r, e, &ec);
+        return refuse_slow(r, e);
     *more = out->count > limit;
     out->count = *more ? limit : out->count;
     return ERR_OK;
@@ -62,12 +61,11 @@ static enum err refuse_unless_sees_job(struct admin *a, const struct actor *acto
 {
     struct store_session *s = NULL;
     int64_t group = 0;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &ec), &ec);
+    e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &r->text));
     store_give_session(a->opts.store, s);
     *found = group > 0;
     return e || group == 0 ? e : refuse_unless(actor, RIGHT_SEE, group, r);
@@ -98,7 +96,6 @@ enum err admin_list_events(struct admin *a, const struct actor *actor, const str
 {
     struct event_filter scoped = *filter;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = refuse_unless_sees(actor, r);
 
     if (!e)
@@ -108,10 +105,10 @@ enum err admin_list_events(struct admin *a, const struct actor *actor, const str
     scoped.all_groups = actor->role == ROLE_ADMIN || actor->all_groups;
     scoped.groups = actor->groups;
     scoped.group_count = actor->group_count;
-    e = store_load_events(s, &scoped, place, limit + 1, LIMIT_MS, out, &ec);
+    e = store_load_events(s, &scoped, place, limit + 1, LIMIT_MS, out, &r->text);
     store_give_session(a->opts.store, s);
     if (e)
-        return refuse_slow(r, e, &ec);
+        return refuse_slow(r, e);
     *more = out->count > limit;
     out->count = *more ? limit : out->count;
     return ERR_OK;
@@ -197,7 +194,6 @@ enum err admin_load_minutes(struct admin *a, const struct actor *actor, int64_t 
     struct history_points points = {0};
     struct summing sum = {.points = &points, .step_s = step_s};
     struct store_session *s = NULL;
-    struct errctx ec;
     enum err e = refuse_unless_sees(actor, r);
 
     if (!e)
@@ -205,12 +201,9 @@ enum err admin_load_minutes(struct admin *a, const struct actor *actor, int64_t 
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e) {
-        errctx_clear(&ec);
         sum.from_s = points.items[0].from_ms / 1000;
-        e = refuse_slow(r,
-                        store_read_minutes(s, sum.from_s, sum.from_s + (int64_t)points.count * step_s, LIMIT_MS,
-                                           add_minute, &sum, &ec),
-                        &ec);
+        e = refuse_slow(r, store_read_minutes(s, sum.from_s, sum.from_s + (int64_t)points.count * step_s, LIMIT_MS,
+                                              add_minute, &sum, &r->text));
     }
     store_give_session(a->opts.store, s);
     if (e) {

@@ -143,16 +143,15 @@ static enum err load_changes(struct admin *a, const struct actor *actor, struct 
 static enum err load_rest(struct admin *a, struct timeline *t, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    e = load_all_events(s, t, &ec);
+    e = load_all_events(s, t, &r->text);
     if (!e && !t->has_items)
-        e = count_steps(s, t, &ec);
+        e = count_steps(s, t, &r->text);
     store_give_session(a->opts.store, s);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 enum err admin_load_timeline(struct admin *a, const struct actor *actor, int64_t job_id, int64_t from_ms, int64_t to_ms,

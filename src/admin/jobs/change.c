@@ -13,26 +13,15 @@
 #define GUARD_STEP_MS 50
 #define REMOVE_MS 2000 /* rows of the log that are left then are removed by a node later */
 
-enum err job_refuse_error(struct refusal *r, enum err e, const struct errctx *ec)
+enum err job_refuse_error(struct refusal *r, enum err e)
 {
     if (!e || r->kind != REFUSED_NOT)
         return e;
-    switch (e) {
-    case ERR_NOTFOUND: return refuse(r, REFUSED_UNKNOWN, "id", "%s", ec->text);
-    case ERR_CONFLICT: return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else holds the job: %s", ec->text);
-    case ERR_OK:
-    case ERR_NOMEM:
-    case ERR_INPUT:
-    case ERR_BUSY:
-    case ERR_LOST:
-    case ERR_UNKNOWN:
-    case ERR_TIMEOUT:
-    case ERR_STATE:
-    case ERR_DENIED:
-    case ERR_IO:
-    case ERR_GUARD: break;
-    }
-    return refuse_error(r, e, ec);
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
+    if (e == ERR_CONFLICT)
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else holds the job: %s", r->text.text);
+    return refuse_error(r, e);
 }
 
 /* ---- a change ---------------------------------------------------------------------------------------------------- */
@@ -136,7 +125,9 @@ static enum err change_job(struct change_call *call, int64_t id, struct store_se
     }
     job_tidy_fini(&call->tidy);
     audit_fini(&call->diff);
-    return job_refuse_error(call->r, e, &ec);
+    if (call->r->kind == REFUSED_NOT)
+        call->r->text = ec;
+    return job_refuse_error(call->r, e);
 }
 
 static enum err run_change(struct change_call *call, int64_t id)
@@ -159,7 +150,6 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
     struct audit_diff diff = {0};
     struct job_settings settings;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = job_check_form(a, actor, s, form, CHECK_NEW, 0, tidy, r);
 
     if (e)
@@ -168,13 +158,13 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
     if (form->settings)
         settings = *form->settings;
     tidy->row.id = 0;
-    e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &audit, &ec);
+    e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &audit, &r->text);
     if (!e)
-        e = store_add_job(s, &tidy->row, &settings, &audit, id, &ec);
+        e = store_add_job(s, &tidy->row, &settings, &audit, id, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: %s", ec.text);
-    return job_refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: %s", r->text.text);
+    return job_refuse_error(r, e);
 }
 
 enum err admin_add_job(struct admin *a, const struct actor *actor, const struct job_form *form, int64_t *id,

@@ -42,6 +42,6 @@ MUST_CHECK enum err job_put_audit(struct audit_diff *d, const struct actor *acto
                                   const struct job_row *after, const struct job_settings *settings_after,
                                   struct audit_row *out, struct errctx *ec);
 /* An error of the store about a job; a refusal that is filled in already stays. */
-enum err job_refuse_error(struct refusal *r, enum err e, const struct errctx *ec);
+enum err job_refuse_error(struct refusal *r, enum err e);
 
 #endif

@@ -161,7 +161,6 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
     struct store_session *s = NULL;
     struct job_found found = {0};
     int64_t *failing = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     filter.some_groups = false;
@@ -178,7 +177,7 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e) {
-        e = refuse_error(r, list_jobs(a, s, query, &filter, &found, &ec), &ec);
+        e = refuse_error(r, list_jobs(a, s, query, &filter, &found, &r->text));
         store_give_session(a->opts.store, s);
     }
     free(failing);
@@ -194,18 +193,17 @@ enum err admin_load_job(struct admin *a, const struct actor *actor, int64_t id, 
 {
     struct store_session *s = NULL;
     struct job_found found = {0};
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    e = refuse_error(r, store_load_jobs(s, &id, 1, &found.list, &ec), &ec);
+    e = refuse_error(r, store_load_jobs(s, &id, 1, &found.list, &r->text));
     if (!e && found.list.count == 0)
         e = refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, id);
     if (!e)
         e = refuse_unless(actor, RIGHT_SEE, found.list.rows[0].group, r);
     if (!e)
-        e = refuse_error(r, load_beside(s, true, true, &found, &ec), &ec);
+        e = refuse_error(r, load_beside(s, true, true, &found, &r->text));
     store_give_session(a->opts.store, s);
     if (e)
         job_found_fini(&found);

@@ -14,12 +14,11 @@
 enum err admin_load_days(struct admin *a, const char *from, const char *to, struct report_days *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = store_load_report_days(s, from, to, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_load_report_days(s, from, to, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 void admin_write_day(const struct admin *a, int64_t days_ago, char out[REPORT_DAY_MAX])
@@ -66,18 +65,17 @@ enum err admin_load_figures(struct admin *a, struct figures *out, struct refusal
 {
     struct store_session *s = NULL;
     struct figures figures = {0};
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    e = store_count_all_jobs(s, COUNT_LIMIT_MS, &figures.jobs, &figures.jobs_running, &ec);
+    e = store_count_all_jobs(s, COUNT_LIMIT_MS, &figures.jobs, &figures.jobs_running, &r->text);
     if (!e)
-        e = store_sum_report(s, &figures.runs, &ec);
+        e = store_sum_report(s, &figures.runs, &r->text);
     store_give_session(a->opts.store, s);
     if (!e)
-        e = count_executors(a, &figures.executors, &ec);
+        e = count_executors(a, &figures.executors, &r->text);
     if (!e)
         *out = figures;
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }

@@ -316,16 +316,15 @@ static enum err make_new(struct admin *a, const struct group_choice *choice, con
                          struct refusal *r)
 {
     struct overview *o = calloc(1, sizeof *o);
-    struct errctx ec = {{0}};
 
     if (!o)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     atomic_init(&o->refs, 1);
     int64_t begun_ms = clock_mono_ms(a->clock), took_ms;
-    enum err e = make(a, choice, o, &ec);
+    enum err e = make(a, choice, o, &r->text);
     if (e) {
         destroy(o);
-        return refuse_error(r, e, &ec);
+        return refuse_error(r, e);
     }
     o->made_mono_ms = clock_mono_ms(a->clock);
     took_ms = o->made_mono_ms - begun_ms;

@@ -18,7 +18,6 @@
 static enum err check_groups(struct admin *a, const struct person_change *change, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     size_t missing = 0;
     int64_t *ids;
     enum err e;
@@ -33,7 +32,7 @@ static enum err check_groups(struct admin *a, const struct person_change *change
     memcpy(ids, change->groups, change->group_count * sizeof *ids);
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_find_missing_groups(s, ids, change->group_count, &missing, &ec), &ec);
+        e = refuse_error(r, store_find_missing_groups(s, ids, change->group_count, &missing, &r->text));
     store_give_session(a->opts.store, s);
     if (!e && missing) {
         e = refuse(r, REFUSED_UNKNOWN, "groups", "there is no group %" PRId64, ids[0]);

@@ -18,12 +18,11 @@
 static enum err get_password_length(struct admin *a, int *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = store_get_password_length(s, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_get_password_length(s, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r)

@@ -24,14 +24,13 @@ void login_fini(struct login *login)
 static enum err make_row(struct audit_diff *d, struct identity *who, const struct user *u, const struct origin *from,
                          const char *action, struct audit_row *out, struct refusal *r)
 {
-    struct errctx ec = {{0}};
     enum err e = identity_make(u, who, r);
 
     audit_begin(d, AUDIT_ADDED);
     if (e)
         return e;
     identity_set_origin(who, from, from->via);
-    return refuse_error(r, audit_end(d, &who->actor, action, u->id, u->name, 0, out, &ec), &ec);
+    return refuse_error(r, audit_end(d, &who->actor, action, u->id, u->name, 0, out, &r->text));
 }
 
 /* ---- login ------------------------------------------------------------------------------------------------------- */
@@ -39,19 +38,15 @@ static enum err make_row(struct audit_diff *d, struct identity *who, const struc
 /* An unknown one is all zero, and goes the same way. */
 static enum err find_user(struct store_session *s, const char *name, struct user *out, struct refusal *r)
 {
-    struct errctx ec = {{0}};
-
-    enum err e = store_find_user(s, name, out, &ec);
-    return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e, &ec);
+    enum err e = store_find_user(s, name, out, &r->text);
+    return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e);
 }
 
 /* Strangers who try a user's name must not keep him from logging in where he works. */
 static enum err look_for_session(struct store_session *s, int64_t user_id, const struct origin *from, bool *out,
                                  struct refusal *r)
 {
-    struct errctx ec = {{0}};
-
-    return refuse_error(r, store_has_session_from(s, user_id, from->address ? from->address : "", out, &ec), &ec);
+    return refuse_error(r, store_has_session_from(s, user_id, from->address ? from->address : "", out, &r->text));
 }
 
 static enum err begin_session(struct store_session *s, const struct login_form *form, const struct origin *from,
@@ -59,8 +54,7 @@ static enum err begin_session(struct store_session *s, const struct login_form *
 {
     struct session_row row = {.user_id = login->user.id,
                               .lives_ms = form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS};
-    struct errctx ec = {{0}};
-    enum err e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &ec);
+    enum err e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &r->text);
 
     if (!e) {
         sha256_hex(login->secret, row.id);
@@ -70,9 +64,9 @@ static enum err begin_session(struct store_session *s, const struct login_form *
         e = ERR_CONFLICT;
         /* Logins of one user at once may meet in a deadlock over the sessions that are too many. */
         for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
-            e = store_add_session(s, &row, SESSIONS_MAX, audit, &ec);
+            e = store_add_session(s, &row, SESSIONS_MAX, audit, &r->text);
     }
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 static enum err let_in(struct store_session *s, const struct login_form *form, const struct origin *from,
@@ -81,15 +75,14 @@ static enum err let_in(struct store_session *s, const struct login_form *form, c
     struct audit_diff d;
     struct identity who = {0};
     struct audit_row audit;
-    struct errctx ec = {{0}};
     int length = 0;
     enum err e = make_row(&d, &who, &login->user, from, "session.begin", &audit, r);
 
     if (!e)
-        e = refuse_error(r, store_get_password_length(s, &length, &ec), &ec);
+        e = refuse_error(r, store_get_password_length(s, &length, &r->text));
     login->row = form->row && password_column_is_md5(length) && strlen(login->user.password) == 32;
     if (!e && login->row)
-        e = refuse_error(r, store_write_audit(s, &audit, &ec), &ec);
+        e = refuse_error(r, store_write_audit(s, &audit, &r->text));
     else if (!e)
         e = begin_session(s, form, from, &audit, login, r);
     audit_fini(&d);
@@ -173,21 +166,20 @@ static enum err end_proved(struct admin *a, const struct proof *proof, const str
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
     audit_begin(&d, AUDIT_REMOVED);
-    e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &ec);
+    e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &r->text);
     if (!e && who->session[0])
-        e = store_remove_session(s, who->actor.user_id, who->session, &audit, &ec);
+        e = store_remove_session(s, who->actor.user_id, who->session, &audit, &r->text);
     else if (!e)
-        e = store_end_java_session(s, who->actor.user_id, proof->secret, &audit, &ec);
+        e = store_end_java_session(s, who->actor.user_id, proof->secret, &audit, &r->text);
     store_give_session(a->opts.store, s);
     identity_cache_clear(&a->identities);
     audit_fini(&d);
-    return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e, &ec);
+    return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e);
 }
 
 enum err admin_logout(struct admin *a, const struct proof *proof, const struct origin *from, struct refusal *r)
@@ -209,12 +201,11 @@ enum err admin_load_sessions(struct admin *a, const struct identity *who, struct
                              struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = store_load_sessions(s, who->actor.user_id, SESSIONS_MAX, out, count, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_load_sessions(s, who->actor.user_id, SESSIONS_MAX, out, count, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 /* The id that begins so. */
@@ -242,7 +233,6 @@ enum err admin_end_session(struct admin *a, const struct identity *who, const ch
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER))
@@ -254,11 +244,11 @@ enum err admin_end_session(struct admin *a, const struct identity *who, const ch
     if (e)
         return e;
     audit_begin(&d, AUDIT_REMOVED);
-    e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &ec);
+    e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &r->text);
     if (!e)
-        e = store_remove_session(s, who->actor.user_id, name ? id : NULL, &audit, &ec);
+        e = store_remove_session(s, who->actor.user_id, name ? id : NULL, &audit, &r->text);
     store_give_session(a->opts.store, s);
     identity_cache_clear(&a->identities);
     audit_fini(&d);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }

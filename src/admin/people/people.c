@@ -93,16 +93,15 @@ void person_put_audit(struct audit_diff *d, const struct user *from, const struc
 enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    e = store_load_user(s, id, out, &ec);
+    e = store_load_user(s, id, out, &r->text);
     store_give_session(a->opts.store, s);
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, id);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 enum err admin_load_person(struct admin *a, const struct actor *actor, int64_t id, struct person *out,
@@ -136,13 +135,12 @@ enum err admin_load_people(struct admin *a, const struct actor *actor, const str
 {
     struct store_session *s = NULL;
     struct user *users = NULL;
-    struct errctx ec = {{0}};
     size_t n = 0;
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (e)
         return e;
-    e = refuse_error(r, store_load_users(s, filter, &users, &n, &ec), &ec);
+    e = refuse_error(r, store_load_users(s, filter, &users, &n, &r->text));
     store_give_session(a->opts.store, s);
     if (!e)
         e = make_list(users, n, out, r);
@@ -156,23 +154,22 @@ enum err admin_count_people(struct admin *a, const struct actor *actor, const st
                             struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (!e)
-        e = store_count_users(s, filter, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_count_users(s, filter, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static enum err name_refusal(struct refusal *r, enum err e, const struct errctx *ec, int64_t id)
+static enum err name_refusal(struct refusal *r, enum err e, int64_t id)
 {
     if (e == ERR_STATE)
         return refuse(r, REFUSED_TAKEN, "username", "another user has that name");
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, id);
-    return refuse_error(r, e, ec);
+    return refuse_error(r, e);
 }
 
 enum err person_add(struct admin *a, const struct actor *actor, const struct user *u, int64_t *id, struct refusal *r)
@@ -180,17 +177,16 @@ enum err person_add(struct admin *a, const struct actor *actor, const struct use
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&d, AUDIT_ADDED);
     person_put_audit(&d, NULL, u);
-    e = refuse_error(r, audit_end(&d, actor, "user.add", 0, u->name, 0, &audit, &ec), &ec);
+    e = refuse_error(r, audit_end(&d, actor, "user.add", 0, u->name, 0, &audit, &r->text));
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e) {
-        e = store_add_user(s, u, &audit, id, &ec);
-        e = name_refusal(r, e, &ec, 0);
+        e = store_add_user(s, u, &audit, id, &r->text);
+        e = name_refusal(r, e, 0);
     }
     store_give_session(a->opts.store, s);
     audit_fini(&d);
@@ -203,19 +199,18 @@ enum err person_change(struct admin *a, const struct actor *actor, const struct 
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
     audit_begin(&d, AUDIT_CHANGED);
     person_put_audit(&d, from, to);
     if (audit_differs(&d)) {
-        e = refuse_error(r, audit_end(&d, actor, "user.update", from->id, from->name, 0, &audit, &ec), &ec);
+        e = refuse_error(r, audit_end(&d, actor, "user.update", from->id, from->name, 0, &audit, &r->text));
         if (!e)
             e = admin_take_session(a, &s, r);
         if (!e) {
             e = store_change_user(s, from, to, who && who->session[0] ? who->session : NULL, who && who->java, &audit,
-                                  &ec);
-            e = name_refusal(r, e, &ec, from->id);
+                                  &r->text);
+            e = name_refusal(r, e, from->id);
         }
         store_give_session(a->opts.store, s);
         identity_cache_clear(&a->identities);
@@ -230,7 +225,6 @@ enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t
     struct user u = {0}, none = {0};
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e && id == actor->user_id)
@@ -241,12 +235,12 @@ enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t
         return e;
     audit_begin(&d, AUDIT_REMOVED);
     person_put_audit(&d, &u, &none);
-    e = refuse_error(r, audit_end(&d, actor, "user.remove", id, u.name, 0, &audit, &ec), &ec);
+    e = refuse_error(r, audit_end(&d, actor, "user.remove", id, u.name, 0, &audit, &r->text));
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e) {
-        e = store_remove_user(s, id, &audit, &ec);
-        e = name_refusal(r, e, &ec, id);
+        e = store_remove_user(s, id, &audit, &r->text);
+        e = name_refusal(r, e, id);
     }
     store_give_session(a->opts.store, s);
     identity_cache_clear(&a->identities);

@@ -87,7 +87,6 @@ static enum err add(struct admin *a, const struct identity *who, const struct to
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&d, AUDIT_ADDED);
@@ -95,17 +94,17 @@ static enum err add(struct admin *a, const struct identity *who, const struct to
     audit_text(&d, "scopes", NULL, row->scopes);
     if (row->expires_ms)
         audit_int(&d, "expiresMs", 0, row->expires_ms);
-    e = make_secret(secret, &ec);
+    e = make_secret(secret, &r->text);
     if (!e)
-        e = audit_end(&d, &who->actor, "token.add", 0, row->name, 0, &audit, &ec);
+        e = audit_end(&d, &who->actor, "token.add", 0, row->name, 0, &audit, &r->text);
     if (e) {
         audit_fini(&d);
-        return refuse_error(r, e, &ec);
+        return refuse_error(r, e);
     }
     sha256_hex(secret, hash);
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_add_token(s, row, hash, TOKENS_MAX, &audit, id, &ec), &ec);
+        e = refuse_error(r, store_add_token(s, row, hash, TOKENS_MAX, &audit, id, &r->text));
     store_give_session(a->opts.store, s);
     audit_fini(&d);
     return e;
@@ -136,7 +135,6 @@ enum err admin_load_tokens(struct admin *a, const struct identity *who, bool all
 {
     struct token_row *rows = NULL;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     size_t n = 0;
     enum err e = all ? refuse_unless(&who->actor, RIGHT_ADMINISTER, 0, r) : ERR_OK;
 
@@ -144,7 +142,7 @@ enum err admin_load_tokens(struct admin *a, const struct identity *who, bool all
         e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    e = refuse_error(r, store_load_tokens(s, all ? 0 : who->actor.user_id, after_id, limit, &rows, &n, &ec), &ec);
+    e = refuse_error(r, store_load_tokens(s, all ? 0 : who->actor.user_id, after_id, limit, &rows, &n, &r->text));
     store_give_session(a->opts.store, s);
     if (e)
         return e;
@@ -161,7 +159,6 @@ enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER) && who->token_id != id)
@@ -170,14 +167,14 @@ enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t
     if (e)
         return e;
     audit_begin(&d, AUDIT_REMOVED);
-    e = audit_end(&d, &who->actor, "token.remove", id, "", 0, &audit, &ec);
+    e = audit_end(&d, &who->actor, "token.remove", id, "", 0, &audit, &r->text);
     if (!e)
         e = store_remove_token(s, actor_may(&who->actor, RIGHT_ADMINISTER, 0) ? 0 : who->actor.user_id, id, &audit,
-                               &ec);
+                               &r->text);
     store_give_session(a->opts.store, s);
     identity_cache_clear(&a->identities);
     audit_fini(&d);
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no such token");
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }

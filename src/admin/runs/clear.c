@@ -49,19 +49,18 @@ bool run_clear_resolve(struct run_clear *clear, const struct zone *zone, int64_t
 static enum err count(struct admin *a, const struct clear_order *order, struct run_cleared *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     if (!run_counts_enter(a->run_counts))
         return refuse(r, REFUSED_LIMIT, NULL, "%d searches are under way: try again in a moment", RUNS_SLOW_MAX);
     e = admin_take_session(a, &s, r);
     if (!e) {
-        e = store_count_runs(s, &order->filter, RUNS_COUNT_MS, &out->matched, &ec);
+        e = store_count_runs(s, &order->filter, RUNS_COUNT_MS, &out->matched, &r->text);
         if (e == ERR_TIMEOUT) {
             out->is_estimate = true;
-            e = store_guess_runs(s, &out->matched, &ec);
+            e = store_guess_runs(s, &out->matched, &r->text);
         }
-        e = refuse_error(r, e, &ec);
+        e = refuse_error(r, e);
     }
     store_give_session(a->opts.store, s);
     run_counts_leave(a->run_counts);
@@ -75,7 +74,6 @@ static enum err note(struct admin *a, const struct actor *actor, const struct ru
     struct store_session *s = NULL;
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec = {{0}};
     char before[40] = "";
     enum err e;
 
@@ -89,14 +87,14 @@ static enum err note(struct admin *a, const struct actor *actor, const struct ru
     audit_int(&diff, "jobId", clear->job_id, 0);
     audit_text(&diff, "upTo", before[0] ? before : NULL, NULL);
     audit_int(&diff, "keptNewest", clear->keep, 0);
-    e = audit_end(&diff, actor, "run.clear", clear->job_id, "", clear->group, &row, &ec);
+    e = audit_end(&diff, actor, "run.clear", clear->job_id, "", clear->group, &row, &r->text);
     if (!e)
-        e = store_take_session(a->opts.store, SESSION_NORMAL, &s, &ec);
+        e = store_take_session(a->opts.store, SESSION_NORMAL, &s, &r->text);
     if (!e)
-        e = store_note_runs(s, &row, &ec);
+        e = store_note_runs(s, &row, &r->text);
     store_give_session(a->opts.store, s);
     audit_fini(&diff);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
 enum err admin_clear_runs(struct admin *a, const struct actor *actor, const struct run_clear *clear, bool dry_run,
@@ -105,7 +103,6 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
     struct run_clear resolved = *clear;
     struct clear_order order = {0};
     struct clear_result done = {0};
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_CHANGE, clear->group > 0 ? clear->group : 0, r);
 
     *out = (struct run_cleared){0};
@@ -124,11 +121,11 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
     e = note(a, actor, &resolved, r);
     if (e)
         return e;
-    e = run_clearing_submit(a->clears, &order, clear->for_ms > 0 ? clear->for_ms : RUNS_CLEAR_WAIT_MS, &done, &ec);
+    e = run_clearing_submit(a->clears, &order, clear->for_ms > 0 ? clear->for_ms : RUNS_CLEAR_WAIT_MS, &done, &r->text);
     out->deleted = done.deleted;
     out->done = done.done;
     out->at = done.at;
     if (e == ERR_BUSY)
-        return refuse(r, REFUSED_LIMIT, NULL, "%s", ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
+    return refuse_error(r, e);
 }

@@ -184,7 +184,6 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
     struct run_links links = {.complete = true};
     struct looking l = {.links = &links};
     struct run_rows rows;
-    struct errctx ec = {{0}};
     enum err e = admin_load_run(a, actor, id, &rows, r);
 
     if (e)
@@ -192,9 +191,9 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
     l.row = &rows.rows[0];
     e = admin_take_session(a, &l.s, r);
     if (!e)
-        e = refuse_error(r, look(&l, &ec), &ec);
+        e = refuse_error(r, look(&l, &r->text));
     if (!e)
-        e = refuse_error(r, show(&l, actor, &ec), &ec);
+        e = refuse_error(r, show(&l, actor, &r->text));
     store_give_session(a->opts.store, l.s);
     run_rows_fini(&rows);
     if (e)

@@ -92,18 +92,17 @@ enum err admin_load_recent_runs(struct admin *a, const struct actor *actor, cons
 {
     struct jobs_recent recent = {0};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    e = load(s, actor, ids, count, each, &recent, &ec);
+    e = load(s, actor, ids, count, each, &recent, &r->text);
     store_give_session(a->opts.store, s);
     if (e) {
         jobs_recent_fini(&recent);
-        return refuse_error(r, e, &ec);
+        return refuse_error(r, e);
     }
     recent.complete = recent.complete && !recent.rows.cut;
     share_out(&recent);

@@ -124,7 +124,6 @@ enum err admin_list_runs(struct admin *a, const struct actor *actor, const struc
 {
     struct run_query query = search->query;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     bool none, slow = is_slow(&query.filter);
     enum err e = narrow(actor, search, &query.filter, &none, r);
 
@@ -135,7 +134,7 @@ enum err admin_list_runs(struct admin *a, const struct actor *actor, const struc
         return refuse(r, REFUSED_LIMIT, NULL, "%d searches are under way: try again in a moment", RUNS_SLOW_MAX);
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, find(a, s, search, &query, out, &ec), &ec);
+        e = refuse_error(r, find(a, s, search, &query, out, &r->text));
     store_give_session(a->opts.store, s);
     if (slow)
         run_counts_leave(a->run_counts);
@@ -152,12 +151,11 @@ void run_list_fini(struct run_list *list)
 enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, struct run_rows *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    e = refuse_error(r, store_load_run_rows(s, &id, 1, 0, SIZE_MAX, out, &ec), &ec);
+    e = refuse_error(r, store_load_run_rows(s, &id, 1, 0, SIZE_MAX, out, &r->text));
     store_give_session(a->opts.store, s);
     if (e)
         return e;
@@ -174,14 +172,13 @@ enum err admin_show_run(struct admin *a, const struct actor *actor, int64_t id, 
 {
     struct run_list list = {.is_end = true};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_load_run(a, actor, id, &list.rows, r);
 
     if (e)
         return e;
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, load_names(s, &list, &ec), &ec);
+        e = refuse_error(r, load_names(s, &list, &r->text));
     store_give_session(a->opts.store, s);
     if (e)
         run_list_fini(&list);

@@ -122,7 +122,6 @@ static enum err take_groups(struct exporter *x, struct refusal *r)
     struct export_name after = {0};
     struct group_infos next = {0};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     size_t count = x->infos.count;
     enum err e = admin_take_session(x->admin, &s, r);
 
@@ -132,9 +131,8 @@ static enum err take_groups(struct exporter *x, struct refusal *r)
     }
     if (e)
         return e;
-    e = refuse_error(
-        r, store_list_export_groups(s, &x->filter, count ? &after : NULL, (int64_t)x->page, TRANSFER_MS, &next, &ec),
-        &ec);
+    e = refuse_error(r, store_list_export_groups(s, &x->filter, count ? &after : NULL, (int64_t)x->page, TRANSFER_MS,
+                                                 &next, &r->text));
     store_give_session(x->admin->opts.store, s);
     if (!e) {
         drop_groups(x);
@@ -190,12 +188,11 @@ static enum err list_names(struct exporter *x, struct store_session *s, struct r
 {
     const struct export_name *after = x->names.count ? &x->names.items[x->names.count - 1] : NULL;
     struct export_names next = {0};
-    struct errctx ec = {{0}};
     enum err e;
 
     if (x->names_end || x->at < x->names.count)
         return ERR_OK;
-    e = refuse_error(r, store_list_export_jobs(s, &x->filter, after, (int64_t)x->listed, TRANSFER_MS, &next, &ec), &ec);
+    e = refuse_error(r, store_list_export_jobs(s, &x->filter, after, (int64_t)x->listed, TRANSFER_MS, &next, &r->text));
     if (!e)
         e = check_order(after, &next, r);
     if (e) {
@@ -303,7 +300,6 @@ static enum err load_jobs(struct exporter *x, struct store_session *s, struct tr
 enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(x->admin, &s, r);
 
     if (e)
@@ -311,7 +307,7 @@ enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more
     drop_jobs(x);
     e = list_names(x, s, r);
     if (!e)
-        e = refuse_error(r, load_jobs(x, s, out, &ec), &ec);
+        e = refuse_error(r, load_jobs(x, s, out, &r->text));
     store_give_session(x->admin->opts.store, s);
     *more = !x->names_end || x->at < x->names.count;
     return e;

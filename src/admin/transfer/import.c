@@ -104,7 +104,6 @@ static enum err show_group(struct importing *im, const struct indexed_group *now
 {
     struct audit_diff diff;
     struct audit_row shown;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, now ? AUDIT_CHANGED : AUDIT_ADDED);
@@ -112,7 +111,7 @@ static enum err show_group(struct importing *im, const struct indexed_group *now
     audit_int(&diff, "addressType", now ? now->address_type : 0, wanted->address_type);
     if (wanted->address_type)
         audit_text(&diff, "addressList", now ? now->addresses : NULL, wanted->addresses);
-    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &shown, &ec), &ec);
+    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &shown, &r->text));
     if (!e)
         keep_diff(item, &shown);
     audit_fini(&diff);
@@ -319,9 +318,8 @@ static enum err show_new(struct importing *im, const struct job_form *form, stru
 {
     struct audit_diff diff = {0};
     struct audit_row shown;
-    struct errctx ec = {{0}};
     enum err e =
-        refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &shown, &ec), &ec);
+        refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &shown, &r->text));
 
     if (!e)
         keep_diff(item, &shown);

@@ -108,10 +108,9 @@ static void answer_version(struct v1_call *c)
 static void put_diff(struct v1_call *c, const char *old, const char *new)
 {
     struct glue_diff diff;
-    struct errctx ec = {{0}};
     struct buf *out = &c->r->body;
 
-    if (v1_has_failed(c, refuse_error(&c->why, glue_diff_make(old, new, &diff, &ec), &ec)))
+    if (v1_has_failed(c, refuse_error(&c->why, glue_diff_make(old, new, &diff, &c->why.text))))
         return;
     v1_put_object(out, NULL);
     v1_put_int(out, "added", (int64_t)diff.added);

@@ -228,7 +228,6 @@ static void copy_setting(struct job_settings *to, const struct job_settings *fro
 enum err job_put_over(void *given, struct job_row *row, struct job_settings *to, struct refusal *r)
 {
     const struct job_given *g = given;
-    struct errctx ec = {{0}};
 
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
@@ -243,7 +242,7 @@ enum err job_put_over(void *given, struct job_row *row, struct job_settings *to,
     for (size_t i = 0; i < ARRAY_LEN(settings); i++)
         if (g->settings & UINT32_C(1) << i)
             copy_setting(to, &g->values, i);
-    return job_settings_check(to, &ec) ? refuse(r, REFUSED_INVALID, "settings", "%s", ec.text) : ERR_OK;
+    return job_settings_check(to, &r->text) ? refuse(r, REFUSED_INVALID, "settings", "%s", r->text.text) : ERR_OK;
 }
 
 /* ---- shown ------------------------------------------------------------------------------------------------------- */
