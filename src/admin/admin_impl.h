@@ -40,6 +40,11 @@ struct admin {
 
 /* shardwheel.security.strict; no reload changes it. */
 bool admin_is_strict(const struct admin *a);
+/* The alarms' settings, with the channels of the table, which are the caller's to free. alarms/alarms.c */
+struct alarms_opts;
+struct channel_rows;
+MUST_CHECK enum err admin_read_alarms(struct admin *a, struct alarms_opts *out, struct channel_rows *rows,
+                                      struct refusal *r);
 /* Empties `r`. Give it back with store_give_session(a->opts.store, ...), or by admin_end. */
 MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r);
 /* The same for whoever has the right: see refuse_unless. */

@@ -67,6 +67,11 @@ enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_
     return refuse(r, REFUSED_RIGHT, NULL, "%s has no right to do this", actor->name);
 }
 
+enum err refuse_unless_sees(const struct actor *actor, struct refusal *r)
+{
+    return actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+}
+
 static enum refusal_kind find_kind(enum err e)
 {
     switch (e) {

@@ -6,29 +6,22 @@
 #include "shardwheel/config.h"
 
 /* Settings of alarms are read at start alone, so the config of the start has them. */
-static enum err read_opts(struct admin *a, struct alarms_opts *out, struct refusal *r)
+enum err admin_read_alarms(struct admin *a, struct alarms_opts *out, struct channel_rows *rows, struct refusal *r)
 {
+    struct store_session *s = NULL;
+
     *out = (struct alarms_opts){.node_name = a->opts.node_name, .resolver = a->opts.resolver};
     if (!a->opts.config)
         return refuse(r, REFUSED_OFF, NULL, "this node has no settings of alarms");
-    return refuse_error(r, alarms_read_config(a->opts.config, out, &r->text));
-}
-
-/* With the rows of the table, which are the caller's to free. */
-static enum err read_all(struct admin *a, struct alarms_opts *out, struct channel_rows *rows, struct refusal *r)
-{
-    struct store_session *s = NULL;
-    enum err e = read_opts(a, out, r);
-
+    enum err e = refuse_error(r, alarms_read_config(a->opts.config, out, &r->text));
     if (e || !out->console_channels)
         return e;
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_load_channels(s, rows, &r->text));
-    store_give_session(a->opts.store, s);
+        e = store_load_channels(s, rows, &r->text);
     out->rows = rows->rows;
     out->row_count = rows->count;
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_list_channels(struct admin *a, const struct actor *actor,
@@ -40,7 +33,7 @@ enum err admin_list_channels(struct admin *a, const struct actor *actor,
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
-        e = read_all(a, &opts, &rows, r);
+        e = admin_read_alarms(a, &opts, &rows, r);
     if (!e)
         e = refuse_error(r, alarms_list_channels(&opts, each, arg, &r->text));
     channel_rows_fini(&rows);
@@ -111,20 +104,17 @@ static enum err note_test(struct admin *a, const struct actor *actor, const char
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    struct audit_row row;
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "group", NULL, app);
     audit_text(&diff, "channel", NULL, channel);
-    e = audit_end(&diff, actor, "alarm.test", 0, channel ? channel : app, 0, &row, &r->text);
     if (!e)
-        e = store_write_audit(s, &row, &r->text);
+        e = audit_end(&diff, actor, "alarm.test", 0, channel ? channel : app, 0, &r->text);
+    if (!e)
+        e = store_write_audit(s, &diff.row, &r->text);
     audit_fini(&diff);
-    store_give_session(a->opts.store, s);
-    return refuse_error(r, e);
+    return admin_end(a, s, e, r);
 }
 
 static enum err test_all(struct admin *a, const struct actor *actor, const struct alarms_opts *opts, const char *app,
@@ -151,7 +141,7 @@ enum err admin_test_alarms(struct admin *a, const struct actor *actor, const cha
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
-        e = read_all(a, &opts, &rows, r);
+        e = admin_read_alarms(a, &opts, &rows, r);
     if (!e && !opts.mail.host[0] && !opts.channels[0] && !opts.row_count)
         e = refuse(r, REFUSED_STATE, NULL, "there is no channel, and spring.mail.host is not set");
     if (!e && atomic_exchange_explicit(&a->testing_alarms, true, memory_order_acquire)) /* with the release above */

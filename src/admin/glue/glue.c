@@ -16,19 +16,11 @@ enum err glue_may_save(const struct admin *a, const char *glue_type, struct refu
                   a->opts.glue == GLUE_OFF ? "off" : "bean-only");
 }
 
-/* A source that the switch keeps from being saved, also that of a BEAN job, which nobody runs. */
-static enum err refuse_when_off(const struct admin *a, struct refusal *r)
-{
-    return glue_may_save(a, "GLUE", r);
-}
-
 static enum err load(struct store_session *s, int64_t job_id, struct glue_now *out, struct refusal *r)
 {
     enum err e = store_load_glue(s, job_id, out, &r->text);
 
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, job_id);
-    return refuse_error(r, e);
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, job_id) : e;
 }
 
 enum err admin_load_glue(struct admin *a, const struct actor *actor, int64_t job_id, struct glue_now *out,
@@ -41,8 +33,7 @@ enum err admin_load_glue(struct admin *a, const struct actor *actor, int64_t job
         e = load(s, job_id, out, r);
     if (!e && (e = refuse_unless(actor, RIGHT_SEE, out->group, r)))
         glue_now_fini(out);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
@@ -87,19 +78,16 @@ static enum err write_save(struct admin *a, struct store_session *s, const struc
                                        .now_s = time_floor_div(clock_wall_ms(a->clock), 1000),
                                        .from = save->from};
     struct audit_diff diff;
-    struct audit_row row;
     enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_source(&diff, "glueSource", now->source, save->source);
     audit_text(&diff, "glueRemark", now->remark, save->remark);
-    e = audit_end(&diff, actor, "glue.save", save->job_id, now->name, now->group, &row, &r->text);
+    e = audit_end(&diff, actor, "glue.save", save->job_id, now->name, now->group, &r->text);
     if (!e)
-        e = store_save_glue(s, &change, &row, updated_s, &r->text);
+        e = store_save_glue(s, &change, &diff.row, updated_s, &r->text);
     audit_fini(&diff);
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, save->job_id);
-    return refuse_error(r, e);
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, save->job_id) : e;
 }
 
 enum err admin_save_glue(struct admin *a, const struct actor *actor, const struct glue_save *save, int64_t *updated_s,
@@ -116,14 +104,13 @@ enum err admin_save_glue(struct admin *a, const struct actor *actor, const struc
     if (!e)
         e = refuse_unless(actor, RIGHT_CHANGE, now.group, r);
     if (!e)
-        e = refuse_when_off(a, r);
+        e = glue_may_save(a, "GLUE", r); /* also the source of a BEAN job, which nobody runs */
     if (!e && save->source && strlen(save->source) > GLUE_SOURCE_MAX)
         e = refuse_length(r, "glueSource", 0, GLUE_SOURCE_MAX, "glueSource is longer than %d bytes", GLUE_SOURCE_MAX);
     if (!e)
         e = write_save(a, s, actor, save, &now, updated_s, r);
     glue_now_fini(&now);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- versions ---------------------------------------------------------------------------------------------------- */
@@ -148,9 +135,8 @@ enum err admin_list_glue(struct admin *a, const struct actor *actor, int64_t job
     if (!e)
         e = may_see(s, actor, job_id, r);
     if (!e)
-        e = refuse_error(r, store_load_glue_versions(s, job_id, out, &r->text));
-    store_give_session(a->opts.store, s);
-    return e;
+        e = store_load_glue_versions(s, job_id, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_glue_version(struct admin *a, const struct actor *actor, int64_t job_id, int64_t version,
@@ -161,13 +147,7 @@ enum err admin_load_glue_version(struct admin *a, const struct actor *actor, int
 
     if (!e)
         e = may_see(s, actor, job_id, r);
-    if (!e) {
-        e = store_load_glue_version(s, job_id, version, out, &r->text);
-        if (e == ERR_NOTFOUND)
-            e = refuse(r, REFUSED_UNKNOWN, "version", "job %" PRId64 " has no version %" PRId64, job_id, version);
-        else
-            e = refuse_error(r, e);
-    }
-    store_give_session(a->opts.store, s);
-    return e;
+    if (!e && (e = store_load_glue_version(s, job_id, version, out, &r->text)) == ERR_NOTFOUND)
+        e = refuse(r, REFUSED_UNKNOWN, "version", "job %" PRId64 " has no version %" PRId64, job_id, version);
+    return admin_end(a, s, e, r);
 }

@@ -159,7 +159,7 @@ static enum err check_token(const char *token, const struct group_columns *colum
     return ERR_OK;
 }
 
-enum err group_check(const struct admin *a, const struct group_values *values, const struct group_info *now,
+enum err group_check(const struct admin *a, const struct group_info *values, const struct group_info *now,
                      const struct group_rules *rules, const struct group_columns *columns, struct refusal *r)
 {
     enum err e = ERR_OK;
@@ -169,9 +169,9 @@ enum err group_check(const struct admin *a, const struct group_values *values, c
     if (!e && !(now && is_as_it_was(values->title, now->title, rules)))
         e = check_title(values->title, rules, columns, r);
     if (!e && values->address_type != 0 &&
-        !(now && now->address_type != 0 && is_as_it_was(values->addresses, now->address_list, rules)))
-        e = check_addresses(a, values->addresses, rules, r);
-    if (!e && values->address_type == 0 && values->addresses && strlen(values->addresses) > ADDRESS_LIST_BYTES)
+        !(now && now->address_type != 0 && is_as_it_was(values->address_list, now->address_list, rules)))
+        e = check_addresses(a, values->address_list, rules, r);
+    if (!e && values->address_type == 0 && values->address_list && strlen(values->address_list) > ADDRESS_LIST_BYTES)
         e = refuse_length(r, "addressList", 0, ADDRESS_LIST_BYTES, "the addresses must have %d bytes at most",
                           ADDRESS_LIST_BYTES);
     if (!e && (values->address_type < -128 || values->address_type > 127))

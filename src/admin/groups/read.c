@@ -4,6 +4,7 @@
 #include "shardwheel/admin/overview.h"
 
 #include "admin/admin_impl.h"
+#include "admin/groups/check.h"
 #include "shardwheel/registry.h"
 
 #include <stdlib.h>
@@ -19,9 +20,11 @@ static void hide_tokens(const struct actor *actor, struct group_infos *list)
         list->items[i].access_token = NULL;
 }
 
-static enum err refuse_unknown(struct refusal *r, enum err e)
+enum err group_load(struct store_session *s, int64_t id, struct group_infos *out, struct refusal *r)
 {
-    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text) : refuse_error(r, e);
+    enum err e = store_load_group(s, id, out, &r->text);
+
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text) : e;
 }
 
 enum err admin_show_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
@@ -30,13 +33,11 @@ enum err admin_show_group(struct admin *a, const struct actor *actor, int64_t id
     struct store_session *s = NULL;
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = refuse_unknown(r, store_load_group(s, id, out, &r->text));
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = group_load(s, id, out, r);
     if (!e)
         hide_tokens(actor, out);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
@@ -63,10 +64,9 @@ static enum err load_list(struct admin *a, const struct group_filter *filter, co
     struct group_infos list = {0};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, &list, &r->text)
-                     : store_list_groups(s, filter, range->from, range->limit, &list, &r->text);
+    if (!e)
+        e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, &list, &r->text)
+                         : store_list_groups(s, filter, range->from, range->limit, &list, &r->text);
     if (!e && total) {
         e = store_count_groups(s, filter, COUNT_LIMIT_MS, total, &r->text);
         *is_estimate = e == ERR_TIMEOUT;
@@ -75,13 +75,11 @@ static enum err load_list(struct admin *a, const struct group_filter *filter, co
             e = ERR_OK;
         }
     }
-    store_give_session(a->opts.store, s);
-    if (e) {
+    if (e)
         group_infos_fini(&list);
-        return refuse_error(r, e);
-    }
-    *out = list;
-    return ERR_OK;
+    else
+        *out = list;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_list_groups(struct admin *a, const struct actor *actor, const char *app_name, const char *title,
@@ -204,22 +202,20 @@ enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_
     struct group_executors list = {0};
     const struct overview *o = NULL;
     struct store_session *s = NULL;
+    int64_t now_s = clock_wall_ms(a->clock) / 1000;
     enum err e = admin_load_group(a, actor, id, &list.group, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (!e) {
-        e = store_load_group_beats(s, list.group.items->app_name, clock_wall_ms(a->clock) / 1000 - MISSED_HOLD_S,
-                                   &list.beats, &r->text);
-        store_give_session(a->opts.store, s);
-        if (!e)
-            e = merge(a, &list, &r->text);
-        e = refuse_error(r, e);
-    }
+    if (!e)
+        e = store_load_group_beats(s, list.group.items->app_name, now_s - MISSED_HOLD_S, &list.beats, &r->text);
+    if (!e)
+        e = merge(a, &list, &r->text);
+    e = admin_end(a, s, e, r);
     if (!e)
         e = admin_get_overview(a, actor, &o, r);
     if (!e)
-        count_runs(&list, o, clock_wall_ms(a->clock) / 1000);
+        count_runs(&list, o, now_s);
     overview_put(o);
     if (e)
         group_executors_fini(&list);

@@ -145,13 +145,11 @@ static enum err load_rest(struct admin *a, struct timeline *t, struct refusal *r
     struct store_session *s = NULL;
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = load_all_events(s, t, &r->text);
+    if (!e)
+        e = load_all_events(s, t, &r->text);
     if (!e && !t->has_items)
         e = count_steps(s, t, &r->text);
-    store_give_session(a->opts.store, s);
-    return refuse_error(r, e);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_timeline(struct admin *a, const struct actor *actor, int64_t job_id, int64_t from_ms, int64_t to_ms,

@@ -33,9 +33,9 @@ struct change_call {
     const struct job_match *match; /* NULL: none */
     const struct job_form *form;   /* of an update: checked already */
     const struct job_edit *edit;
+    bool start;           /* of act_switch */
     struct job_tidy tidy; /* texts that are to be written */
     struct audit_diff diff;
-    struct audit_row audit;
     struct refusal *r;
     enum err (*act)(struct change_call *call, struct store_session *s, const struct job_state *state,
                     struct job_change *out, struct errctx *ec);
@@ -85,8 +85,8 @@ static enum err decide(void *arg, struct store_session *s, const struct job_stat
         return e;
     audit_fini(&call->diff);
     e = job_put_audit(&call->diff, call->actor, call->action, &state->row, &state->settings,
-                      out->remove ? NULL : &out->row, out->remove ? NULL : &out->settings, &call->audit, ec);
-    out->audit = &call->audit;
+                      out->remove ? NULL : &out->row, out->remove ? NULL : &out->settings, ec);
+    out->audit = &call->diff.row;
     return e;
 }
 
@@ -135,11 +135,9 @@ static enum err run_change(struct change_call *call, int64_t id)
     struct store_session *s = NULL;
     enum err e = admin_take_session(call->admin, &s, call->r);
 
-    if (e)
-        return e;
-    e = change_job(call, id, s);
-    store_give_session(call->admin->opts.store, s);
-    return e;
+    if (!e)
+        e = change_job(call, id, s);
+    return admin_end(call->admin, s, e, call->r);
 }
 
 /* ---- new ones ---------------------------------------------------------------------------------------------------- */
@@ -149,7 +147,6 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
 {
     struct audit_diff diff = {0};
     struct job_settings settings;
-    struct audit_row audit;
     enum err e = job_check_form(a, actor, s, form, CHECK_NEW, 0, tidy, r);
 
     if (e)
@@ -158,9 +155,9 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
     if (form->settings)
         settings = *form->settings;
     tidy->row.id = 0;
-    e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &audit, &r->text);
+    e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &r->text);
     if (!e)
-        e = store_add_job(s, &tidy->row, &settings, &audit, id, &r->text);
+        e = store_add_job(s, &tidy->row, &settings, &diff.row, id, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: %s", r->text.text);
@@ -174,12 +171,10 @@ enum err admin_add_job(struct admin *a, const struct actor *actor, const struct 
     struct job_tidy tidy = {0};
     enum err e = admin_enter(a, actor, RIGHT_CHANGE, form->row.group, &s, r);
 
-    if (e)
-        return e;
-    e = add_job(a, actor, s, form, &tidy, id, r);
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = add_job(a, actor, s, form, &tidy, id, r);
     job_tidy_fini(&tidy);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- edits ------------------------------------------------------------------------------------------------------- */
@@ -227,11 +222,9 @@ enum err admin_update_job(struct admin *a, const struct actor *actor, int64_t id
     struct store_session *s = NULL;
     enum err e = admin_enter(a, actor, RIGHT_CHANGE, form->row.group, &s, r);
 
-    if (e)
-        return e;
-    e = update_job(&call, id, form, s);
-    store_give_session(a->opts.store, s);
-    return e;
+    if (!e)
+        e = update_job(&call, id, form, s);
+    return admin_end(a, s, e, r);
 }
 
 /* A fixed delay stands as FIX_RATE in the original's columns: what a Java admin can run. */
@@ -271,39 +264,25 @@ enum err admin_edit_job(struct admin *a, const struct actor *actor, int64_t id, 
 
 /* ---- start, stop ------------------------------------------------------------------------------------------------- */
 
-static enum err act_start(struct change_call *call, struct store_session *s, const struct job_state *state,
-                          struct job_change *out, struct errctx *ec)
+static enum err act_switch(struct change_call *call, struct store_session *s, const struct job_state *state,
+                           struct job_change *out, struct errctx *ec)
 {
-    if (is_same_text(state->row.schedule_type, "NONE"))
+    if (call->start && is_same_text(state->row.schedule_type, "NONE"))
         return refuse(call->r, REFUSED_STATE, "scheduleType", "a job of type NONE cannot be started");
-    out->row.status = 1;
-    out->row.last_ms = 0;
-    return renew_next(call, s, state, out, ec);
-}
-
-static enum err act_stop(struct change_call *call, struct store_session *s, const struct job_state *state,
-                         struct job_change *out, struct errctx *ec)
-{
-    (void)call;
-    (void)s;
-    (void)state;
-    (void)ec;
-    out->row.status = 0;
+    out->row.status = call->start;
     out->row.last_ms = 0;
     out->row.next_ms = 0;
-    return ERR_OK;
+    return call->start ? renew_next(call, s, state, out, ec) : ERR_OK;
 }
 
-enum err admin_start_job(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+enum err admin_set_running(struct admin *a, const struct actor *actor, int64_t id, bool running, struct refusal *r)
 {
-    struct change_call call = {.admin = a, .actor = actor, .action = "job.start", .act = act_start, .r = r};
-
-    return run_change(&call, id);
-}
-
-enum err admin_stop_job(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
-{
-    struct change_call call = {.admin = a, .actor = actor, .action = "job.stop", .act = act_stop, .r = r};
+    struct change_call call = {.admin = a,
+                               .actor = actor,
+                               .action = running ? "job.start" : "job.stop",
+                               .act = act_switch,
+                               .start = running,
+                               .r = r};
 
     return run_change(&call, id);
 }
@@ -342,11 +321,9 @@ enum err admin_remove_job(struct admin *a, const struct actor *actor, int64_t id
     struct store_session *s = NULL;
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = change_job(&call, id, s);
+    if (!e)
+        e = change_job(&call, id, s);
     if (!e)
         remove_log(a, s, id);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }

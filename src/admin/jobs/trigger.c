@@ -78,19 +78,6 @@ static enum err refuse_order(struct refusal *r, enum err e)
     return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
 }
 
-/* The right to run it; *found has the row. */
-static enum err find_job(struct admin *a, const struct actor *actor, struct store_session *s, int64_t id,
-                         enum admin_right right, struct job_list *found, struct refusal *r)
-{
-    enum err e;
-
-    (void)a;
-    e = refuse_error(r, store_load_jobs(s, &id, 1, found, &r->text));
-    if (!e && found->count == 0)
-        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, id);
-    return e ? e : refuse_unless(actor, right, found->rows[0].group, r);
-}
-
 static enum err check_time(struct admin *a, int64_t at_s, struct refusal *r)
 {
     int64_t now_s = time_floor_div(clock_wall_ms(a->clock), 1000);
@@ -103,8 +90,7 @@ static enum err check_time(struct admin *a, int64_t at_s, struct refusal *r)
 }
 
 static enum err audit_trigger(struct audit_diff *d, const struct actor *actor, const struct job_row *job,
-                              const struct trigger_order *order, int64_t at_s, int64_t log_id, struct audit_row *out,
-                              struct errctx *ec)
+                              const struct trigger_order *order, int64_t at_s, int64_t log_id, struct errctx *ec)
 {
     audit_begin(d, AUDIT_ADDED);
     audit_text(d, "executorParam", NULL, order->param);
@@ -113,7 +99,7 @@ static enum err audit_trigger(struct audit_diff *d, const struct actor *actor, c
         audit_int(d, "atSeconds", 0, at_s);
     if (log_id)
         audit_int(d, "run", 0, log_id);
-    return audit_end(d, actor, "job.trigger", job->id, job->name, job->group, out, ec);
+    return audit_end(d, actor, "job.trigger", job->id, job->name, job->group, ec);
 }
 
 /* As by hand in the original: what is not given is an empty parameter. */
@@ -128,14 +114,13 @@ static enum err fire_later(struct store_session *s, const struct actor *actor, c
                             .original_due_s = at_s,
                             .retries_left = -1};
     struct audit_diff diff = {0};
-    struct audit_row audit;
     enum err e = refuse_order(r, job_check_order(s, order, &r->text));
 
     if (e)
         return e;
-    e = audit_trigger(&diff, actor, job, order, at_s, 0, &audit, &r->text);
+    e = audit_trigger(&diff, actor, job, order, at_s, 0, &r->text);
     if (!e)
-        e = store_add_later(s, &row, &audit, later_id, &r->text);
+        e = store_add_later(s, &row, &diff.row, later_id, &r->text);
     audit_fini(&diff);
     return job_refuse_error(r, e);
 }
@@ -157,15 +142,14 @@ static void note_fire(struct admin *a, const struct actor *actor, const struct j
 {
     struct store_session *s = NULL;
     struct audit_diff diff = {0};
-    struct audit_row row;
     struct refusal none;
     struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, &none);
 
     if (!e)
-        e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &row, &ec);
+        e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &ec);
     if (!e)
-        e = store_add_audit(s, &row, &ec);
+        e = store_add_audit(s, &diff.row, &ec);
     if (e)
         log_limited(&a->audit_log, a->clock, LOG_WARN, "admin",
                     "event=audit_lost action=job.trigger job=%" PRId64 " who=%s error=%s", job->id,
@@ -184,7 +168,7 @@ enum err admin_trigger_job(struct admin *a, const struct actor *actor, const str
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = find_job(a, actor, s, order->job_id, RIGHT_RUN, &job, r);
+        e = job_find(s, actor, order->job_id, RIGHT_RUN, &job, r);
     if (!e)
         e = refuse_addresses(a, order->addresses, "addressList", r);
     if (!e)
@@ -219,12 +203,11 @@ enum err admin_list_later(struct admin *a, const struct actor *actor, int64_t jo
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = find_job(a, actor, s, job_id, RIGHT_SEE, &job, r);
+        e = job_find(s, actor, job_id, RIGHT_SEE, &job, r);
     if (!e)
-        e = refuse_error(r, store_list_later(s, job_id, limit, out, &r->text));
-    store_give_session(a->opts.store, s);
+        e = store_list_later(s, job_id, limit, out, &r->text);
     job_list_fini(&job);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 static enum err cancel_later(struct store_session *s, const struct actor *actor, const struct job_row *job, int64_t id,
@@ -232,7 +215,6 @@ static enum err cancel_later(struct store_session *s, const struct actor *actor,
 {
     struct later_page page = {0};
     struct audit_diff diff;
-    struct audit_row audit;
     enum err e = refuse_error(r, store_load_later(s, &id, 1, &page, &r->text));
 
     if (!e && (page.count == 0 || page.rows[0].job_id != job->id))
@@ -241,9 +223,9 @@ static enum err cancel_later(struct store_session *s, const struct actor *actor,
     if (!e) {
         audit_int(&diff, "later", id, 0);
         audit_int(&diff, "atSeconds", page.rows[0].due_s, 0);
-        e = audit_end(&diff, actor, "job.cancel-later", job->id, job->name, job->group, &audit, &r->text);
+        e = audit_end(&diff, actor, "job.cancel-later", job->id, job->name, job->group, &r->text);
         if (!e)
-            e = store_cancel_later(s, id, &audit, &r->text);
+            e = store_cancel_later(s, id, &diff.row, &r->text);
         e = e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "later", "%s", r->text.text) : job_refuse_error(r, e);
     }
     audit_fini(&diff);
@@ -258,10 +240,9 @@ enum err admin_cancel_later(struct admin *a, const struct actor *actor, int64_t 
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = find_job(a, actor, s, job_id, RIGHT_RUN, &job, r);
+        e = job_find(s, actor, job_id, RIGHT_RUN, &job, r);
     if (!e)
         e = cancel_later(s, actor, &job.rows[0], id, r);
-    store_give_session(a->opts.store, s);
     job_list_fini(&job);
-    return e;
+    return admin_end(a, s, e, r);
 }

@@ -403,7 +403,7 @@ enum err admin_get_overview(struct admin *a, const struct actor *actor, const st
     const struct overview *found, *gone = NULL;
     uint64_t key = 1;
     bool make_it;
-    enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+    enum err e = refuse_unless_sees(actor, r);
 
     if (e)
         return e;

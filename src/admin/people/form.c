@@ -15,18 +15,9 @@
 
 /* ---- forms ------------------------------------------------------------------------------------------------------- */
 
-static enum err get_password_length(struct admin *a, int *out, struct refusal *r)
-{
-    struct store_session *s = NULL;
-    enum err e = admin_take_session(a, &s, r);
-
-    if (!e)
-        e = store_get_password_length(s, out, &r->text);
-    return admin_end(a, s, e, r);
-}
-
 enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r)
 {
+    struct store_session *s = NULL;
     char *password = NULL;
     int length = 0;
     enum err e = check_password(text, &password, r);
@@ -34,8 +25,12 @@ enum err user_set_password(struct admin *a, struct user *u, const char *text, st
     if (!e && admin_is_strict(a) && weak_is_password(password))
         e = refuse(r, REFUSED_INVALID, "password",
                    "password is one that everybody knows, and shardwheel.security.strict is on");
-    if (!e)
-        e = get_password_length(a, &length, r);
+    if (!e) {
+        e = admin_take_session(a, &s, r);
+        if (!e)
+            e = store_get_password_length(s, &length, &r->text);
+        e = admin_end(a, s, e, r);
+    }
     if (!e)
         password_hash(length, password, u->password);
     free(password);
@@ -81,7 +76,7 @@ enum err admin_add_person_form(struct admin *a, const struct actor *actor, const
     if (!e)
         e = take_role(form, &u, r);
     if (!e)
-        e = person_add(a, actor, &u, id, r);
+        e = person_write(a, actor, NULL, &u, NULL, id, r);
     user_fini(&u);
     return e;
 }
@@ -99,7 +94,7 @@ static enum err change_once(struct admin *a, const struct actor *actor, int64_t 
     if (!e)
         e = take_role(form, &to, r);
     if (!e)
-        e = person_change(a, actor, &from, &to, NULL, r);
+        e = person_write(a, actor, &from, &to, NULL, NULL, r);
     user_fini(&from);
     user_fini(&to);
     return e;
@@ -132,14 +127,12 @@ static enum err check_old(struct admin *a, const struct identity *who, const str
     bool right = false;
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
     throttle_make(&t, u->name, who->actor.address, /*known=*/who->session[0] != 0);
-    e = throttle_try(a, s, &t, u->password, old, &right, r);
+    if (!e)
+        e = throttle_try(a, s, &t, u->password, old, &right, r);
     if (!e && !right)
         e = refuse(r, REFUSED_INVALID, "oldPassword", "oldPassword is not the password");
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 static enum err change_own(struct admin *a, const struct identity *who, const char *old, const char *wanted,
@@ -155,7 +148,7 @@ static enum err change_own(struct admin *a, const struct identity *who, const ch
     if (!e)
         e = check_old(a, who, &from, old, r);
     if (!e)
-        e = person_change(a, &who->actor, &from, &to, who, r);
+        e = person_write(a, &who->actor, &from, &to, who, NULL, r);
     user_fini(&from);
     user_fini(&to);
     return e;

@@ -231,15 +231,12 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
         verdict = PROOF_BAD;
     if (e == ERR_NOTFOUND || (!e && verdict == PROOF_BAD)) {
         e = refuse(r, REFUSED_UNKNOWN, NULL, "nobody is logged in by that");
-    } else if (e) {
-        refuse_error(r, e);
-    } else {
+    } else if (!e) {
         note_use(s, &facts, verdict);
         e = make_identity(proof, &facts, verdict, out, r);
     }
-    store_give_session(a->opts.store, s);
     login_facts_fini(&facts);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_identify(struct admin *a, const struct proof *proof, const struct origin *from, struct identity *out,

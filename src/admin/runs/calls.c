@@ -135,13 +135,9 @@ static enum err load_job(struct admin *a, int64_t job_id, struct run_job *out, s
     struct store_session *s = NULL;
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = store_load_run_job(s, job_id, out, &r->text);
-    store_give_session(a->opts.store, s);
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_STATE, "jobId", "its job %" PRId64 " is gone", job_id);
-    return refuse_error(r, e);
+    if (!e && (e = store_load_run_job(s, job_id, out, &r->text)) == ERR_NOTFOUND)
+        e = refuse(r, REFUSED_STATE, "jobId", "its job %" PRId64 " is gone", job_id);
+    return admin_end(a, s, e, r);
 }
 
 static void note_kill(struct admin *a, const struct actor *actor, const struct run_row *row, const char *job_name,
@@ -149,25 +145,22 @@ static void note_kill(struct admin *a, const struct actor *actor, const struct r
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    struct audit_row audit;
-    struct refusal ignored;
-    struct errctx ec = {{0}};
-    enum err e;
+    struct refusal r;
+    enum err e = admin_take_session(a, &s, &r);
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_int(&diff, "jobId", 0, row->job_id);
     audit_text(&diff, "executorAddress", NULL, row->address);
     audit_text(&diff, "said", NULL, said);
-    e = audit_end(&diff, actor, "run.kill", row->id, job_name, row->group, &audit, &ec);
     if (!e)
-        e = admin_take_session(a, &s, &ignored);
+        e = audit_end(&diff, actor, "run.kill", row->id, job_name, row->group, &r.text);
     if (!e)
-        e = store_note_runs(s, &audit, &ec);
+        e = store_note_runs(s, &diff.row, &r.text);
     store_give_session(a->opts.store, s);
     audit_fini(&diff);
     if (e) /* the run is stopped all the same, and cannot be started again */
         log_error("admin", "event=audit_failed action=run.kill log=%" PRId64 " who=%s error=%s", row->id,
-                  log_quote(actor->name).s, log_quote(ec.text).s);
+                  log_quote(actor->name).s, log_quote(r.text.text).s);
 }
 
 static enum err ask_kill(struct admin *a, const struct actor *actor, const struct run_row *row, const char *head,

@@ -191,16 +191,15 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
     l.row = &rows.rows[0];
     e = admin_take_session(a, &l.s, r);
     if (!e)
-        e = refuse_error(r, look(&l, &r->text));
+        e = look(&l, &r->text);
     if (!e)
-        e = refuse_error(r, show(&l, actor, &r->text));
-    store_give_session(a->opts.store, l.s);
+        e = show(&l, actor, &r->text);
     run_rows_fini(&rows);
     if (e)
         run_links_fini(&links);
     else
         *out = links;
-    return e;
+    return admin_end(a, l.s, e, r);
 }
 
 const struct run_row *run_links_find(const struct run_links *links, int64_t id)

@@ -63,12 +63,12 @@ static void end_item(struct transfer_item *item, enum err e, const struct refusa
 }
 
 /* What differs, for people. */
-static void keep_diff(struct transfer_item *item, const struct audit_row *shown)
+static void keep_diff(struct transfer_item *item, const struct audit_diff *diff)
 {
     free(item->before);
     free(item->after);
-    item->before = str_copy(shown->before);
-    item->after = str_copy(shown->after);
+    item->before = str_copy(diff->row.before);
+    item->after = str_copy(diff->row.after);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -80,48 +80,47 @@ static bool is_same_text(const char *a, const char *b)
     return !strcmp(a ? a : "", b ? b : "");
 }
 
-static bool is_same_group(const struct group_values *wanted, const struct indexed_group *now)
+static bool is_same_group(const struct group_info *wanted, const struct group_info *now)
 {
     return is_same_text(wanted->title, now->title) && wanted->address_type == now->address_type &&
-           (!wanted->address_type || is_same_text(wanted->addresses, now->addresses));
+           (!wanted->address_type || is_same_text(wanted->address_list, now->address_list));
 }
 
-static bool put_group(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+static bool put_group(void *arg, const struct group_info *now, struct group_info *values, struct refusal *r)
 {
-    const struct group_values *wanted = arg;
+    const struct group_info *wanted = arg;
 
     (void)now;
     (void)r;
     values->title = wanted->title;
     values->address_type = wanted->address_type;
     if (wanted->address_type)
-        values->addresses = wanted->addresses;
+        values->address_list = wanted->address_list;
     return true;
 }
 
-static enum err show_group(struct importing *im, const struct indexed_group *now, const struct group_values *wanted,
+static enum err show_group(struct importing *im, const struct group_info *now, const struct group_info *wanted,
                            struct transfer_item *item, struct refusal *r)
 {
     struct audit_diff diff;
-    struct audit_row shown;
     enum err e;
 
     audit_begin(&diff, now ? AUDIT_CHANGED : AUDIT_ADDED);
     audit_text(&diff, "title", now ? now->title : NULL, wanted->title);
     audit_int(&diff, "addressType", now ? now->address_type : 0, wanted->address_type);
     if (wanted->address_type)
-        audit_text(&diff, "addressList", now ? now->addresses : NULL, wanted->addresses);
-    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &shown, &r->text));
+        audit_text(&diff, "addressList", now ? now->address_list : NULL, wanted->address_list);
+    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &r->text));
     if (!e)
-        keep_diff(item, &shown);
+        keep_diff(item, &diff);
     audit_fini(&diff);
     return e;
 }
 
-static enum err write_group(struct importing *im, const struct indexed_group *now, const struct group_values *wanted,
+static enum err write_group(struct importing *im, const struct group_info *now, const struct group_info *wanted,
                             struct transfer_item *item, struct refusal *r)
 {
-    struct group_values values = *wanted;
+    struct group_info values = *wanted;
     enum err e = refuse_unless(im->actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
@@ -136,9 +135,9 @@ static enum err write_group(struct importing *im, const struct indexed_group *no
     return e;
 }
 
-static void import_group(struct importing *im, const struct group_values *wanted, struct transfer_item *item)
+static void import_group(struct importing *im, const struct group_info *wanted, struct transfer_item *item)
 {
-    const struct indexed_group *now;
+    const struct group_info *now;
     struct refusal why = {0};
     size_t count = transfer_index_find_group(&im->index, wanted->app_name, &now);
     enum err e = ERR_OK;
@@ -267,7 +266,7 @@ static enum err switch_job(struct importing *im, int64_t id, bool running, int w
     *switched = true;
     if (im->dry_run)
         return ERR_OK;
-    return wanted ? admin_start_job(im->admin, im->actor, id, r) : admin_stop_job(im->admin, im->actor, id, r);
+    return admin_set_running(im->admin, im->actor, id, wanted, r);
 }
 
 /* Brings a job that is there to what the document says. */
@@ -278,7 +277,6 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
     struct job_edit edit = {.edit = put_job, .arg = &wanted};
     struct job_found found = {0};
     struct audit_diff diff = {0};
-    struct audit_row shown = {0};
     bool same = false, switched = false;
     enum err e = admin_load_job(im->admin, im->actor, id, &found, r);
 
@@ -290,10 +288,10 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
         e = check_type(row, &job->row, r);
     if (!e)
         e = job_try_edit(im->admin, im->actor, im->session, row, job_found_settings(&found, id), &edit, &same, &diff,
-                         &shown, r);
+                         r);
     if (!e && !same && item->outcome != TRANSFER_CREATE) {
         item->outcome = TRANSFER_CHANGE;
-        keep_diff(item, &shown);
+        keep_diff(item, &diff);
     }
     if (!e && !same && !im->dry_run)
         e = admin_edit_job(im->admin, im->actor, id, &edit, r);
@@ -317,12 +315,10 @@ static enum err show_new(struct importing *im, const struct job_form *form, stru
                          struct refusal *r)
 {
     struct audit_diff diff = {0};
-    struct audit_row shown;
-    enum err e =
-        refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &shown, &r->text));
+    enum err e = refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &r->text));
 
     if (!e)
-        keep_diff(item, &shown);
+        keep_diff(item, &diff);
     audit_fini(&diff);
     return e;
 }
@@ -358,7 +354,7 @@ static enum err create_job(struct importing *im, const struct transfer_job *job,
 
 static void import_job(struct importing *im, const struct transfer_job *job, struct transfer_item *item)
 {
-    const struct indexed_group *group = NULL;
+    const struct group_info *group = NULL;
     struct refusal why = {0};
     int64_t id = 0;
     size_t groups = transfer_index_find_group(&im->index, job->app_name, &group);

@@ -291,7 +291,7 @@ static void answer_start(struct console_call *call)
     int64_t id = 0;
 
     if (console_take_id(call, &id))
-        end_action(call, admin_start_job(call->admin, &call->actor, id, &refusal), &refusal);
+        end_action(call, admin_set_running(call->admin, &call->actor, id, true, &refusal), &refusal);
 }
 
 static void answer_stop(struct console_call *call)
@@ -300,7 +300,7 @@ static void answer_stop(struct console_call *call)
     int64_t id = 0;
 
     if (console_take_id(call, &id))
-        end_action(call, admin_stop_job(call->admin, &call->actor, id, &refusal), &refusal);
+        end_action(call, admin_set_running(call->admin, &call->actor, id, false, &refusal), &refusal);
 }
 
 /* What is absent overrides the job's parameter with nothing, as ever. */

@@ -226,7 +226,7 @@ static void start(struct job_call *c)
     int64_t id = take_int(c, "id");
 
     if (!has_fault(c))
-        end_action(c, admin_start_job(c->console.admin, &c->console.actor, id, &refusal), &refusal);
+        end_action(c, admin_set_running(c->console.admin, &c->console.actor, id, true, &refusal), &refusal);
 }
 
 static void stop(struct job_call *c)
@@ -235,7 +235,7 @@ static void stop(struct job_call *c)
     int64_t id = take_int(c, "id");
 
     if (!has_fault(c))
-        end_action(c, admin_stop_job(c->console.admin, &c->console.actor, id, &refusal), &refusal);
+        end_action(c, admin_set_running(c->console.admin, &c->console.actor, id, false, &refusal), &refusal);
 }
 
 /* What is absent overrides the job's parameter with nothing, as in the console. */

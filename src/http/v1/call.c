@@ -167,7 +167,7 @@ bool v1_has_failed(struct v1_call *c, enum err e)
 
 bool v1_is_blind(struct v1_call *c)
 {
-    return !(c->actor->rights & RIGHT_SEE) && v1_has_failed(c, refuse_unless(c->actor, RIGHT_SEE, 0, &c->why));
+    return v1_has_failed(c, refuse_unless_sees(c->actor, &c->why));
 }
 
 void v1_put_context(struct buf *out, const struct route_call *call)

@@ -43,30 +43,27 @@ static void answer_nodes(struct v1_call *c)
     cluster_nodes_fini(&nodes);
 }
 
-static void answer_drain(struct v1_call *c)
+static void set_drain(struct v1_call *c, bool drain, bool force)
 {
     const char *wanted = v1_path_text(c, 0);
-    bool force = v1_bool(&c->body, "force", false);
     struct node_row node;
     int64_t now_ms;
 
     if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_drain_node(c->admin, c->actor, wanted, force, &node, &now_ms, &c->why)))
+        v1_has_failed(c, admin_set_drain(c->admin, c->actor, wanted, drain, force, &node, &now_ms, &c->why)))
         return;
     c->r->status = 202;
     put_node(&c->r->body, &node, now_ms);
 }
 
+static void answer_drain(struct v1_call *c)
+{
+    set_drain(c, true, v1_bool(&c->body, "force", false));
+}
+
 static void answer_undrain(struct v1_call *c)
 {
-    const char *wanted = v1_path_text(c, 0);
-    struct node_row node;
-    int64_t now_ms;
-
-    if (v1_is_refused(c) || v1_has_failed(c, admin_undrain_node(c->admin, c->actor, wanted, &node, &now_ms, &c->why)))
-        return;
-    c->r->status = 202;
-    put_node(&c->r->body, &node, now_ms);
+    set_drain(c, false, false);
 }
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */

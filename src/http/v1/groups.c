@@ -244,12 +244,11 @@ static void answer_add(struct v1_call *c)
     int64_t id = 0;
 
     take_body(c, &asked);
-    struct group_values values = {.app_name = asked.app_name,
-                                  .title = asked.title,
-                                  .address_type = asked.address_type == 1,
-                                  .addresses = asked.address_type == 1 ? asked.addresses.data : NULL,
-                                  .access_token =
-                                      asked.access_token && *asked.access_token ? asked.access_token : NULL};
+    struct group_info values = {.app_name = asked.app_name,
+                                .title = asked.title,
+                                .address_type = asked.address_type == 1,
+                                .address_list = asked.address_type == 1 ? asked.addresses.data : NULL,
+                                .access_token = asked.access_token && *asked.access_token ? asked.access_token : NULL};
 
     if (asked.address_type != 1 && asked.addresses.len)
         v1_note(c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
@@ -277,7 +276,7 @@ static bool is_current(struct v1_call *c, const struct group_info *now, struct r
     return is_same;
 }
 
-static bool decide(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+static bool decide(void *arg, const struct group_info *now, struct group_info *values, struct refusal *r)
 {
     const struct asked *asked = arg;
 
@@ -290,7 +289,7 @@ static bool decide(void *arg, const struct group_info *now, struct group_values 
     if (asked->address_type >= 0)
         values->address_type = asked->address_type;
     if (asked->has_addresses)
-        values->addresses = asked->addresses.data;
+        values->address_list = asked->addresses.data;
     if (asked->access_token)
         values->access_token = *asked->access_token ? asked->access_token : NULL;
     if (!asked->has_addresses || values->address_type != 0)
@@ -311,7 +310,7 @@ static void answer_change(struct v1_call *c)
     buf_fini(&asked.addresses);
 }
 
-static bool may_remove(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+static bool may_remove(void *arg, const struct group_info *now, struct group_info *values, struct refusal *r)
 {
     (void)values;
     return is_current(arg, now, r);

@@ -176,20 +176,23 @@ static void answer_remove(struct v1_call *c)
         v1_set_no_content(c);
 }
 
-static void answer_start(struct v1_call *c)
+static void set_running(struct v1_call *c, bool running)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) && !v1_is_blind(c) && !v1_has_failed(c, admin_start_job(c->admin, c->actor, id, &c->why)))
+    if (!v1_is_refused(c) && !v1_is_blind(c) &&
+        !v1_has_failed(c, admin_set_running(c->admin, c->actor, id, running, &c->why)))
         write_job(c, id);
+}
+
+static void answer_start(struct v1_call *c)
+{
+    set_running(c, true);
 }
 
 static void answer_stop(struct v1_call *c)
 {
-    int64_t id = v1_path_id(c, 0);
-
-    if (!v1_is_refused(c) && !v1_is_blind(c) && !v1_has_failed(c, admin_stop_job(c->admin, c->actor, id, &c->why)))
-        write_job(c, id);
+    set_running(c, false);
 }
 
 /* ---- firing ------------------------------------------------------------------------------------------------------ */

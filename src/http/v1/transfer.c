@@ -32,15 +32,15 @@ static const char *take_addresses(struct v1_object *o)
     return text;
 }
 
-static void take_group(struct v1_object *o, struct group_values *out)
+static void take_group(struct v1_object *o, struct group_info *out)
 {
     v1_require(o, "appname");
     v1_require(o, "title");
-    *out = (struct group_values){.app_name = v1_text(o, "appname", 64),
-                                 .title = v1_text(o, "title", 64),
-                                 .address_type = v1_choice(o, "addressType", transfer_types, 0),
-                                 .addresses = take_addresses(o)};
-    if (!out->address_type && *(out->addresses ? out->addresses : ""))
+    *out = (struct group_info){.app_name = v1_text(o, "appname", 64),
+                               .title = v1_text(o, "title", 64),
+                               .address_type = v1_choice(o, "addressType", transfer_types, 0),
+                               .address_list = take_addresses(o)};
+    if (!out->address_type && *(out->address_list ? out->address_list : ""))
         v1_note(o->c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
     v1_end(o);
 }

@@ -61,10 +61,8 @@ static void answer_list(struct v1_call *c)
     filter.named = role >= 0 ? role_names[role] : NULL;
     filter.after_id = page.after ? page.from.keys[0] : 0;
     filter.limit = (int64_t)page.limit + 1;
-    enum err e = admin_load_people(c->admin, c->actor, &filter, &list, &count, &c->why);
-    if (!e && page.count)
-        e = admin_count_people(c->admin, c->actor, &filter, &total, &c->why);
-    if (!v1_has_failed(c, e))
+    if (!v1_has_failed(
+            c, admin_load_people(c->admin, c->actor, &filter, &list, &count, page.count ? &total : NULL, &c->why)))
         put_list(c, &page, list, count, total);
     people_destroy(list, count);
 }
