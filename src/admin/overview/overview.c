@@ -74,8 +74,8 @@ static bool is_chosen(const struct group_choice *choice, int64_t group)
            (choice->count && bsearch(&group, choice->groups, choice->count, sizeof group, compare_int64));
 }
 
-static enum err count_executors(struct overview *o, const struct registry_snapshot *snap,
-                                const struct group_choice *choice, struct errctx *ec)
+enum err overview_count_executors(struct overview *o, const struct registry_snapshot *snap,
+                                  const struct group_choice *choice, struct errctx *ec)
 {
     size_t n = 0, all = 0;
 
@@ -295,7 +295,7 @@ static enum err make(struct admin *a, const struct group_choice *choice, struct 
 
     o->now_ms = clock_wall_ms(a->clock);
     if (!e && snap)
-        e = count_executors(o, snap, choice, ec);
+        e = overview_count_executors(o, snap, choice, ec);
     if (!e)
         e = part(o, OVERVIEW_JOBS, load_jobs(o, s, snap, choice, ec));
     if (!e)
