@@ -37,8 +37,7 @@ static void answer_channels(struct v1_call *c)
     bool mail = false, can_add = false;
 
     buf_append(&items, "", 0);
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_list_channels(c->admin, c->actor, put_channel, &items, &mail, &can_add, &c->why))) {
+    if (!V1_FAILS(c, admin_list_channels, put_channel, &items, &mail, &can_add)) {
         c->r->body.failed |= buf_failed(&items);
         v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "mail", mail);
@@ -97,7 +96,7 @@ static void answer_add_channel(struct v1_call *c)
     spec = take_spec(c);
     spec.secret = spec.secret ? spec.secret : "";
     spec.app_names = spec.app_names ? spec.app_names : "";
-    if (v1_is_refused(c) || v1_has_failed(c, admin_add_channel(c->admin, c->actor, &spec, &id, &c->why)))
+    if (V1_FAILS(c, admin_add_channel, &spec, &id))
         return;
     c->r->status = 201;
     v1_put_object(&c->r->body, NULL);
@@ -110,7 +109,7 @@ static void answer_change_channel(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct channel_spec spec = take_spec(c);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_change_channel(c->admin, c->actor, id, &spec, &c->why)))
+    if (!V1_FAILS(c, admin_change_channel, id, &spec))
         v1_set_no_content(c);
 }
 
@@ -118,7 +117,7 @@ static void answer_remove_channel(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_channel(c->admin, c->actor, id, &c->why)))
+    if (!V1_FAILS(c, admin_remove_channel, id))
         v1_set_no_content(c);
 }
 
@@ -152,9 +151,7 @@ static void answer_told(struct v1_call *c)
 
     if (page.count)
         v1_note(c, REFUSED_INVALID, "count", "messages are not counted");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_told(c->admin, c->actor, &filter, page.after ? page.from.keys[0] : INT64_MAX,
-                                         page.limit + 1, &list, &c->why)))
+    if (V1_FAILS(c, admin_load_told, &filter, page.after ? page.from.keys[0] : INT64_MAX, page.limit + 1, &list))
         return;
     v1_begin_page(c);
     for (size_t i = 0; i < list.count && i < page.limit; i++) {
@@ -186,8 +183,7 @@ static void answer_alarms(struct v1_call *c)
     struct v1_cursor next = {.count = 1};
     size_t count = 0;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_alarms(c->admin, c->actor, page.after ? page.from.keys[0] : 0,
-                                                               page.limit + 1, &list, &count, &c->why)))
+    if (V1_FAILS(c, admin_load_alarms, page.after ? page.from.keys[0] : 0, page.limit + 1, &list, &count))
         return;
     v1_begin_page(c);
     for (size_t i = 0; i < count && i < page.limit; i++) {
@@ -223,8 +219,7 @@ static void answer_test(struct v1_call *c)
     struct test test = {0};
 
     buf_append(&test.items, "", 0);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_test_alarms(c->admin, c->actor, group ? group : "", channel,
-                                                                 put_result, &test, &c->why))) {
+    if (!V1_FAILS(c, admin_test_alarms, group ? group : "", channel, put_result, &test)) {
         c->r->body.failed |= buf_failed(&test.items);
         v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "ok", !test.failed);

@@ -128,7 +128,7 @@ static void answer_batch(struct v1_call *c)
     struct batch_result result = {0};
 
     take_call(c, &b);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_run_batch(c->admin, c->actor, &b.order, &result, &c->why)))
+    if (!V1_FAILS(c, admin_run_batch, &b.order, &result))
         put_result(&c->r->body, &result, b.order.dry_run);
     batch_result_fini(&result);
 }

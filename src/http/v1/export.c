@@ -266,7 +266,7 @@ static void answer_export(struct v1_call *c, const struct export_opts *opts)
 {
     struct exporting x = {.c = c};
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_begin_export(c->admin, c->actor, opts, &x.exporter, &c->why)))
+    if (!V1_FAILS(c, admin_begin_export, opts, &x.exporter))
         answer(&x);
     exporter_destroy(x.exporter);
     buf_fini(&x.compact);

@@ -25,7 +25,7 @@ static void answer_now(struct v1_call *c)
     int64_t job = v1_path_id(c, 0);
     struct glue_now now;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue(c->admin, c->actor, job, &now, &c->why)))
+    if (V1_FAILS(c, admin_load_glue, job, &now))
         return;
     put_now(&c->r->body, &now);
     glue_now_fini(&now);
@@ -51,7 +51,7 @@ static void answer_save(struct v1_call *c)
 
     save.source = v1_text(&c->body, "glueSource", GLUE_SOURCE_MAX);
     save.remark = v1_text(&c->body, "glueRemark", REMARK_CHARS);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue(c->admin, c->actor, save.job_id, &now, &c->why)))
+    if (V1_FAILS(c, admin_load_glue, save.job_id, &now))
         return;
     save.from = request_get_header(c->call->q, "If-Match") ? &now : NULL;
     if (still_matches(c, &now) && !v1_has_failed(c, admin_save_glue(c->admin, c->actor, &save, &updated_s, &c->why))) {
@@ -83,7 +83,7 @@ static void answer_versions(struct v1_call *c)
     int64_t job = v1_path_id(c, 0);
     struct glue_versions versions;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_glue(c->admin, c->actor, job, &versions, &c->why)))
+    if (V1_FAILS(c, admin_list_glue, job, &versions))
         return;
     v1_put_items(&c->r->body);
     for (size_t i = 0; i < versions.count; i++)
@@ -97,7 +97,7 @@ static void answer_version(struct v1_call *c)
     int64_t job = v1_path_id(c, 0), id = v1_path_id(c, 1);
     struct glue_versions versions;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue_version(c->admin, c->actor, job, id, &versions, &c->why)))
+    if (V1_FAILS(c, admin_load_glue_version, job, id, &versions))
         return;
     put_version(&c->r->body, &versions.items[0], true);
     glue_versions_fini(&versions);

@@ -101,7 +101,7 @@ static void answer_executors(struct v1_call *c)
     struct group_executors list;
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_executors(c->admin, c->actor, id, &list, &c->why)))
+    if (V1_FAILS(c, admin_load_executors, id, &list))
         return;
     v1_put_items(b);
     for (size_t i = 0; i < list.count; i++) {
@@ -130,8 +130,7 @@ static void answer_figures(struct v1_call *c)
 
     if (ids.count == 0)
         v1_note(c, REFUSED_REQUIRED, "ids", "ids is required");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_group_figures(c->admin, c->actor, ids.v, ids.count, &list, &c->why)))
+    if (V1_FAILS(c, admin_load_group_figures, ids.v, ids.count, &list))
         return;
     v1_put_items(b);
     for (size_t i = 0; i < list.count; i++) {
@@ -165,8 +164,7 @@ static void answer_check_address(struct v1_call *c)
     struct buf *b = &c->r->body;
 
     v1_require(&c->body, "address");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_check_address(c->admin, c->actor, address, group, &verdict, &c->why)))
+    if (V1_FAILS(c, admin_check_address, address, group, &verdict))
         return;
     v1_put_object(b, NULL);
     v1_put_bool(b, "ok", verdict.what == ADDRESS_ANSWERED);
@@ -186,9 +184,7 @@ static void answer_jobs(struct v1_call *c)
 
     if (page.count)
         v1_note(c, REFUSED_INVALID, "count", "the jobs of a group are not counted here");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_list_group_jobs(c->admin, c->actor, id, page.after ? page.from.keys[0] : 0,
-                                               (int64_t)page.limit + 1, &list, &c->why)))
+    if (V1_FAILS(c, admin_list_group_jobs, id, page.after ? page.from.keys[0] : 0, (int64_t)page.limit + 1, &list))
         return;
     v1_begin_page(c);
     for (size_t i = 0; i < list.count && i < page.limit; i++) {
@@ -320,8 +316,7 @@ static void answer_remove(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_remove_group(c->admin, c->actor, id, may_remove, c, /*checks_first=*/false, &c->why)))
+    if (!V1_FAILS(c, admin_remove_group, id, may_remove, c, /*checks_first=*/false))
         v1_set_no_content(c);
 }
 

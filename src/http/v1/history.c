@@ -85,8 +85,7 @@ static void answer_changes(struct v1_call *c)
     struct audit_page page = {0};
     bool more = false;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_job_changes(c->admin, c->actor, job_id, find_place(&wanted),
-                                                                    wanted.limit, &page, &more, &c->why)))
+    if (V1_FAILS(c, admin_list_job_changes, job_id, find_place(&wanted), wanted.limit, &page, &more))
         return;
     put_entries(c, "changes", &page, more);
 }
@@ -105,8 +104,7 @@ static void answer_events(struct v1_call *c)
     filter.from_ms = v1_query_instant(c, "from", 0);
     filter.to_ms = v1_query_instant(c, "to", 0);
     wanted = read_page(c, "events");
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_events(c->admin, c->actor, &filter, find_place(&wanted),
-                                                               wanted.limit, &page, &more, &c->why)))
+    if (V1_FAILS(c, admin_list_events, &filter, find_place(&wanted), wanted.limit, &page, &more))
         return;
     last = page.count > 0 ? &page.items[page.count - 1] : NULL;
     v1_begin_page(c);
@@ -153,8 +151,7 @@ static void answer_minutes(struct v1_call *c)
     struct history_points points = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_minutes(c->admin, c->actor, from_ms, to_ms, seconds[step], &points, &c->why)))
+    if (V1_FAILS(c, admin_load_minutes, from_ms, to_ms, seconds[step], &points))
         return;
     v1_put_object(b, NULL);
     v1_put_int(b, "stepSeconds", seconds[step]);
@@ -176,8 +173,7 @@ static void answer_explain(struct v1_call *c)
     struct explanation ex = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_explain_job(c->admin, c->actor, job_id, from_ms, to_ms, &ex, &c->why)))
+    if (V1_FAILS(c, admin_explain_job, job_id, from_ms, to_ms, &ex))
         return;
     v1_put_object(b, NULL);
     v1_put_int(b, "job", ex.job_id);

@@ -87,7 +87,7 @@ static void answer_list(struct v1_call *c)
     struct job_found found = {0};
 
     take_filter(c, &query.filter);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_list_jobs(c->admin, c->actor, &query, &found, &c->why)))
+    if (!V1_FAILS(c, admin_list_jobs, &query, &found))
         write_page(c, order, &page, &found);
     job_found_fini(&found);
 }
@@ -172,7 +172,7 @@ static void answer_remove(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct job_match match = take_match(c);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_job(c->admin, c->actor, id, &match, &c->why)))
+    if (!V1_FAILS(c, admin_remove_job, id, &match))
         v1_set_no_content(c);
 }
 
@@ -230,9 +230,7 @@ static void answer_trigger(struct v1_call *c)
 
     order.param = v1_text(&c->body, "executorParam", 65535);
     order.addresses = take_addresses(c, &addresses);
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_trigger_job(c->admin, c->actor, &order, at_ms ? time_floor_div(at_ms + 999, 1000) : 0,
-                                            &made, &later_id, &c->why))) {
+    if (!V1_FAILS(c, admin_trigger_job, &order, at_ms ? time_floor_div(at_ms + 999, 1000) : 0, &made, &later_id)) {
         c->r->status = 202;
         write_fired(c, &made, later_id);
     }
@@ -246,7 +244,7 @@ static void answer_later(struct v1_call *c)
     struct later_page page = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_later(c->admin, c->actor, id, (size_t)limit, &page, &c->why)))
+    if (V1_FAILS(c, admin_list_later, id, (size_t)limit, &page))
         return;
     v1_put_items(b);
     for (size_t i = 0; i < page.count; i++) {
@@ -270,7 +268,7 @@ static void answer_cancel(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0), later = v1_path_id(c, 1);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_cancel_later(c->admin, c->actor, id, later, &c->why)))
+    if (!V1_FAILS(c, admin_cancel_later, id, later))
         v1_set_no_content(c);
 }
 
@@ -291,8 +289,7 @@ static void answer_job_times(struct v1_call *c)
     int64_t id = v1_path_id(c, 0), count = v1_query_int(c, "count", 1, JOB_TIMES_MAX, 5);
     struct job_times times;
 
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_find_job_times(c->admin, c->actor, id, (size_t)count, &times, &c->why)))
+    if (!V1_FAILS(c, admin_find_job_times, id, (size_t)count, &times))
         write_times(c, &times);
 }
 
@@ -313,8 +310,7 @@ static void answer_times(struct v1_call *c)
     struct job_times times;
 
     text.from_ms = v1_instant(&c->body, "from", 0);
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_find_times(c->admin, c->actor, &text, (size_t)count, &times, &c->why)))
+    if (!V1_FAILS(c, admin_find_times, &text, (size_t)count, &times))
         write_times(c, &times);
 }
 
@@ -324,7 +320,7 @@ static void answer_validate(struct v1_call *c)
     struct schedule_verdict v;
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_check_schedule(c->admin, c->actor, &text, &v, &c->why)))
+    if (V1_FAILS(c, admin_check_schedule, &text, &v))
         return;
     v1_put_object(b, NULL);
     v1_put_bool(b, "ok", v.ok);

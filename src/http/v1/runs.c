@@ -102,7 +102,7 @@ static void answer_one(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct run_list list;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_show_run(c->admin, c->actor, id, &list, &c->why)))
+    if (V1_FAILS(c, admin_show_run, id, &list))
         return;
     put_run(&c->r->body, &list, &list.rows.rows[0]);
     run_list_fini(&list);
@@ -132,7 +132,7 @@ static void answer_links(struct v1_call *c)
     struct buf *out = &c->r->body;
     struct run_links links;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_run_links(c->admin, c->actor, id, &links, &c->why)))
+    if (V1_FAILS(c, admin_load_run_links, id, &links))
         return;
     v1_put_object(out, NULL);
     put_link(out, "retryOf", &links, run_links_find(&links, links.retry_of));
@@ -188,8 +188,7 @@ static void answer_recent(struct v1_call *c)
 
     if (ids.count == 0)
         v1_note(c, REFUSED_REQUIRED, "ids", "ids is required");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_recent_runs(c->admin, c->actor, ids.v, ids.count, each, &recent, &c->why)))
+    if (V1_FAILS(c, admin_load_recent_runs, ids.v, ids.count, each, &recent))
         return;
     v1_put_object(out, NULL);
     v1_put_bool(out, "complete", recent.complete);
@@ -303,7 +302,7 @@ static void answer_list(struct v1_call *c)
     struct v1_page page = take_search(c, &search);
     struct run_list list;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_runs(c->admin, c->actor, &search, &list, &c->why)))
+    if (V1_FAILS(c, admin_list_runs, &search, &list))
         return;
     v1_begin_page(c);
     for (size_t i = 0; i < list.rows.count; i++)
@@ -338,8 +337,7 @@ static void answer_log(struct v1_call *c)
     struct buf *out = &c->r->body;
     struct run_log log;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_read_run_log(c->admin, c->actor, id, from, /*strict=*/false, &log, &c->why)))
+    if (V1_FAILS(c, admin_read_run_log, id, from, /*strict=*/false, &log))
         return;
     v1_put_object(out, NULL);
     v1_put_int(out, "fromLine", from);
@@ -359,7 +357,7 @@ static void answer_kill(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct buf said = {0};
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_kill_run(c->admin, c->actor, id, NULL, &said, &c->why))) {
+    if (!V1_FAILS(c, admin_kill_run, id, NULL, &said)) {
         v1_put_object(&c->r->body, NULL);
         v1_put_text(&c->r->body, "executorMessage", said.data);
         v1_put_object_end(&c->r->body);
@@ -421,7 +419,7 @@ static void answer_clear(struct v1_call *c)
     take_clear(c, &clear);
     take_piece(c, &clear);
     bool dry_run = v1_bool(&c->body, "dryRun", false);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_clear_runs(c->admin, c->actor, &clear, dry_run, &cleared, &c->why)))
+    if (V1_FAILS(c, admin_clear_runs, &clear, dry_run, &cleared))
         return;
     v1_put_object(out, NULL);
     v1_put_bool(out, "dryRun", dry_run);

@@ -58,8 +58,7 @@ static void answer_timeline(struct v1_call *c)
     struct timeline t = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_timeline(c->admin, c->actor, job_id, from_ms, to_ms, &t, &c->why)))
+    if (V1_FAILS(c, admin_load_timeline, job_id, from_ms, to_ms, &t))
         return;
     v1_put_object(b, NULL);
     v1_put_int(b, "job", t.job_id);
@@ -100,7 +99,7 @@ static void answer_family(struct v1_call *c)
     struct family f = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_family(c->admin, c->actor, job_id, &f, &c->why)))
+    if (V1_FAILS(c, admin_load_family, job_id, &f))
         return;
     v1_put_object(b, NULL);
     v1_put_list(b, "jobs");

@@ -184,7 +184,7 @@ static void answer_import(struct v1_call *c)
     struct transfer d = {0};
 
     take_document(c, &d);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_import(c->admin, c->actor, &d, dry_run, &result, &c->why)))
+    if (!V1_FAILS(c, admin_import, &d, dry_run, &result))
         put_result(&c->r->body, &d, &result, dry_run);
     transfer_result_fini(&result);
 }

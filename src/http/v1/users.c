@@ -72,7 +72,7 @@ static void answer_one(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct person p;
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_load_person(c->admin, c->actor, id, &p, &c->why)))
+    if (!V1_FAILS(c, admin_load_person, id, &p))
         answer_person(c, &p);
 }
 
@@ -104,7 +104,7 @@ static void answer_add(struct v1_call *c)
     change.name = v1_text(&c->body, "username", 200);
     change.password = v1_text(&c->body, "password", 200);
     take_role(c, &change);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_add_person(c->admin, c->actor, &change, &p, &c->why)))
+    if (V1_FAILS(c, admin_add_person, &change, &p))
         return;
     v1_set_created(c, "/users/", p.user.id);
     answer_person(c, &p);

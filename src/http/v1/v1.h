@@ -6,9 +6,7 @@
  * A function  reads all that it takes (reading goes on after the first fault, which is kept), asks v1_is_refused once,
  *             then calls its use case and writes what came of it:
  *                 int64_t id = v1_path_id(c, 0);
- *                 if (v1_is_refused(c))
- *                     return;
- *                 if (v1_has_failed(c, admin_load_thing(c->admin, c->actor, id, &thing, &c->why)))
+ *                 if (V1_FAILS(c, admin_load_thing, id, &thing))
  *                     return;
  *                 put_thing(&c->r->body, &thing);
  * Rights      A row says whether its caller must be known; what he may is the use case's to check.
@@ -128,6 +126,10 @@ bool v1_is_refused(struct v1_call *c);
 bool v1_is_blind(struct v1_call *c);
 /* The same for what a use case returned, with its refusal in c->why. */
 bool v1_has_failed(struct v1_call *c, enum err e);
+/* Both, where nothing comes between reading and the use case: V1_FAILS(c, admin_load_thing, id, &thing) calls
+ * admin_load_thing(c->admin, c->actor, id, &thing, &c->why). */
+#define V1_FAILS(c, use_case, ...)                                                                                     \
+    (v1_is_refused(c) || v1_has_failed(c, use_case((c)->admin, (c)->actor, __VA_ARGS__, &(c)->why)))
 /* A problem document of c->why with the status that goes with its kind. */
 void v1_write_refusal(struct v1_call *c);
 /* The first fault of reading stands: false when there is one already. See refusal_kind. `field` lives until the call's
