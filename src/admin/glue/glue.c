@@ -38,24 +38,9 @@ enum err admin_load_glue(struct admin *a, const struct actor *actor, int64_t job
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-static size_t count_units(const char *text)
-{
-    size_t units = 0, left = strlen(text);
-
-    while (left > 0) {
-        size_t n = utf8_measure(text, left);
-
-        n = n ? n : 1;
-        units += n == 4 ? 2 : 1;
-        text += n;
-        left -= n;
-    }
-    return units;
-}
-
 static enum err check_save(const struct glue_save *save, struct refusal *r)
 {
-    size_t units = save->remark ? count_units(save->remark) : 0;
+    size_t units = save->remark ? utf8_count(save->remark, strlen(save->remark), /*utf16=*/true) : 0;
 
     if (save->source_needed && str_is_blank(save->source))
         return refuse(r, REFUSED_REQUIRED, "glueSource", "glueSource is needed");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs, changed: what is decided under the lock of the job's row. */
-#include "admin/jobs/jobs_impl.h"
+#include "admin/jobs/try.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ struct change_call {
                     struct job_change *out, struct errctx *ec);
 };
 
-static bool is_same_text(const char *a, const char *b)
+bool is_same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }

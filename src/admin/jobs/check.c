@@ -132,20 +132,11 @@ static enum err check_utf8(const struct job_row *row, struct refusal *r)
     return ERR_OK;
 }
 
-static size_t count_chars(const char *text)
-{
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static enum err check_length(const char *text, size_t max, const char *field, struct refusal *r)
 {
     bool in_bytes = max >= 65535; /* a column of that length counts bytes */
 
-    if (!text || (in_bytes ? strlen(text) : count_chars(text)) <= max)
+    if (!text || (in_bytes ? strlen(text) : utf8_count(text, strlen(text), /*utf16=*/false)) <= max)
         return ERR_OK;
     return refuse_length(r, field, 0, max, "%s: longer than %zu %s", field, max, in_bytes ? "bytes" : "characters");
 }

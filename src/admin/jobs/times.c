@@ -181,15 +181,6 @@ enum err admin_find_times(struct admin *a, const struct actor *actor, const stru
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-static size_t count_chars(const char *text, size_t len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++)
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return n;
-}
-
 static void refute(struct schedule_verdict *out, const char *field, const char *why)
 {
     out->ok = false;
@@ -207,8 +198,8 @@ static enum err judge_cron(const struct schedule_text *text, const struct zone *
     if (e == ERR_INPUT) {
         refute(out, "scheduleConf", ec->text);
         out->has_place = text->conf != NULL;
-        out->at = text->conf ? count_chars(text->conf, fault.at) : 0;
-        out->len = text->conf ? count_chars(text->conf + fault.at, fault.len) : 0;
+        out->at = text->conf ? utf8_count(text->conf, fault.at, /*utf16=*/false) : 0;
+        out->len = text->conf ? utf8_count(text->conf + fault.at, fault.len, /*utf16=*/false) : 0;
         return ERR_OK;
     }
     if (!e)
@@ -227,7 +218,7 @@ static void judge_rate(const struct schedule_text *text, int64_t now_ms, struct 
     if (!text->conf || !parse_int(text->conf, 1, INT32_MAX, &rate_s)) {
         refute(out, "scheduleConf", "FIX_RATE wants whole seconds from 1 to 2147483647");
         out->has_place = text->conf != NULL;
-        out->len = text->conf ? count_chars(text->conf, strlen(text->conf)) : 0;
+        out->len = text->conf ? utf8_count(text->conf, strlen(text->conf), /*utf16=*/false) : 0;
         return;
     }
     out->has_next = true;

@@ -6,6 +6,7 @@
 #include "admin/people/password.h"
 #include "admin/people/throttle.h"
 #include "shardwheel/admin/weak.h"
+#include "shardwheel/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +46,9 @@ static enum err take_role(const struct person_form *form, struct user *u, struct
 
     if (form->role < INT8_MIN || form->role > INT8_MAX)
         return refuse(r, REFUSED_INVALID, "role", "role must be a number of -128 to 127");
-    if (permission && text_count_units(permission, strlen(permission)) == SIZE_MAX)
+    if (permission && !utf8_is_valid(permission, strlen(permission)))
         return refuse(r, REFUSED_INVALID, "permission", "permission is no UTF-8");
-    if (permission && text_count_units(permission, strlen(permission)) > PERMISSION_MAX)
+    if (permission && utf8_count(permission, strlen(permission), /*utf16=*/true) > PERMISSION_MAX)
         return refuse_length(r, "permission", 0, PERMISSION_MAX, "permission must have %d characters at most",
                              PERMISSION_MAX);
     if (permission && permission[strspn(permission, "0123456789, ")])

@@ -5,6 +5,7 @@
 #include "admin/audit.h"
 #include "admin/people/identity.h"
 #include "admin/people/password.h"
+#include "shardwheel/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
                            struct token_row *out, struct refusal *r)
 {
     struct trimmed name = text_trim(spec->name ? spec->name : "");
-    size_t units = text_count_units(name.at, name.len);
+    size_t units = utf8_count(name.at, name.len, /*utf16=*/true);
 
     if (!(who->actor.rights & RIGHT_ADMINISTER))
         return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
@@ -35,7 +36,7 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
         return refuse(r, REFUSED_RIGHT, NULL, "only users have tokens");
     if (!name.len)
         return refuse(r, REFUSED_REQUIRED, "name", "name must be given");
-    if (units == SIZE_MAX)
+    if (!utf8_is_valid(name.at, name.len))
         return refuse(r, REFUSED_INVALID, "name", "name is no UTF-8");
     if (units > NAME_MAX_UNITS)
         return refuse_length(r, "name", 1, NAME_MAX_UNITS, "name must have 1 to %d characters", NAME_MAX_UNITS);

@@ -63,22 +63,17 @@ static void end_item(struct transfer_item *item, enum err e, const struct refusa
 }
 
 /* What differs, for people. */
-static void keep_diff(struct transfer_item *item, const struct audit_diff *diff)
+static void keep_diff(struct transfer_item *item, const char *before, const char *after)
 {
     free(item->before);
     free(item->after);
-    item->before = str_copy(diff->row.before);
-    item->after = str_copy(diff->row.after);
+    item->before = str_copy(before);
+    item->after = str_copy(after);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static const struct group_rules rules = {.scheme = true, .unique = true, .only_changed = true};
-
-static bool is_same_text(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
-}
 
 static bool is_same_group(const struct group_info *wanted, const struct group_info *now)
 {
@@ -112,7 +107,7 @@ static enum err show_group(struct importing *im, const struct group_info *now, c
         audit_text(&diff, "addressList", now ? now->address_list : NULL, wanted->address_list);
     e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &r->text));
     if (!e)
-        keep_diff(item, &diff);
+        keep_diff(item, diff.row.before, diff.row.after);
     audit_fini(&diff);
     return e;
 }
@@ -165,8 +160,6 @@ static bool is_made_here(const struct importing *im, const char *app_name)
 
 /* ---- children ---------------------------------------------------------------------------------------------------- */
 
-enum child_state { CHILD_KNOWN, CHILD_TO_COME, CHILD_BAD };
-
 static bool is_in_document(const struct importing *im, const struct transfer_name *name)
 {
     for (size_t i = 0; i < im->document->job_count; i++) {
@@ -177,34 +170,27 @@ static bool is_in_document(const struct importing *im, const struct transfer_nam
     return false;
 }
 
-/* The ids of the children, as the column has them. CHILD_TO_COME: one of them is made by this document, which is tried
+/* The ids of the children, as the column has them. *to_come: one of them is made by this document, which is tried
  * only. */
-static enum child_state find_children(struct importing *im, const struct transfer_job *job, struct buf *out,
-                                      struct refusal *r)
+static enum err find_children(struct importing *im, const struct transfer_job *job, struct buf *out, bool *to_come,
+                              struct refusal *r)
 {
-    enum child_state state = CHILD_KNOWN;
-
     buf_append(out, "", 0);
     for (size_t i = 0; i < job->child_count; i++) {
         const struct transfer_name *child = &job->children[i];
         int64_t id = 0;
         size_t count = transfer_index_find_job(&im->index, child->app_name, child->name, &id);
-        if (count == 1) {
+        if (count > 1)
+            return refuse(r, REFUSED_STATE, "children", "%zu jobs are called %s/%s", count, child->app_name,
+                          child->name);
+        if (count == 1)
             buf_printf(out, "%s%" PRId64, out->len ? "," : "", id);
-        } else if (count > 1) {
-            refuse(r, REFUSED_STATE, "children", "%zu jobs are called %s/%s", count, child->app_name, child->name);
-            return CHILD_BAD;
-        } else if (im->dry_run && is_in_document(im, child)) {
-            state = CHILD_TO_COME;
-        } else {
-            refuse(r, REFUSED_UNKNOWN, "children", "there is no job %s/%s", child->app_name, child->name);
-            return CHILD_BAD;
-        }
+        else if (im->dry_run && is_in_document(im, child))
+            *to_come = true;
+        else
+            return refuse(r, REFUSED_UNKNOWN, "children", "there is no job %s/%s", child->app_name, child->name);
     }
-    if (!buf_failed(out))
-        return state;
-    refuse(r, REFUSED_BROKEN, NULL, "out of memory for the children");
-    return CHILD_BAD;
+    return buf_failed(out) ? refuse(r, REFUSED_BROKEN, NULL, "out of memory for the children") : ERR_OK;
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
@@ -291,7 +277,7 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
                          r);
     if (!e && !same && item->outcome != TRANSFER_CREATE) {
         item->outcome = TRANSFER_CHANGE;
-        keep_diff(item, &diff);
+        keep_diff(item, diff.row.before, diff.row.after);
     }
     if (!e && !same && !im->dry_run)
         e = admin_edit_job(im->admin, im->actor, id, &edit, r);
@@ -301,10 +287,8 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
         e = switch_job(im, id, row->status == 1, job->running, &switched, r);
     if (!e && switched && item->outcome == TRANSFER_SAME) {
         item->outcome = TRANSFER_CHANGE;
-        free(item->before);
-        free(item->after);
-        item->before = str_copy(job->running ? "{\"running\":false}" : "{\"running\":true}");
-        item->after = str_copy(job->running ? "{\"running\":true}" : "{\"running\":false}");
+        keep_diff(item, job->running ? "{\"running\":false}" : "{\"running\":true}",
+                  job->running ? "{\"running\":true}" : "{\"running\":false}");
     }
     audit_fini(&diff);
     job_found_fini(&found);
@@ -318,7 +302,7 @@ static enum err show_new(struct importing *im, const struct job_form *form, stru
     enum err e = refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &r->text));
 
     if (!e)
-        keep_diff(item, &diff);
+        keep_diff(item, diff.row.before, diff.row.after);
     audit_fini(&diff);
     return e;
 }
@@ -379,20 +363,17 @@ static void import_job(struct importing *im, const struct transfer_job *job, str
 /* When all jobs are there: children by their names, and what a new job still lacks. */
 static void finish_job(struct importing *im, const struct transfer_job *job, struct transfer_item *item)
 {
-    bool is_new = item->outcome == TRANSFER_CREATE;
+    bool is_new = item->outcome == TRANSFER_CREATE, to_come = false;
     struct refusal why = {0};
     struct buf children = {0};
-    enum child_state state;
-    enum err e = ERR_OK;
+    enum err e;
 
     if (item->outcome == TRANSFER_REFUSED || (!job->child_count && !is_new))
         return;
-    state = find_children(im, job, &children, &why);
-    if (state == CHILD_BAD)
-        e = why.kind == REFUSED_UNKNOWN ? ERR_NOTFOUND : ERR_STATE;
-    else if (state == CHILD_TO_COME && item->outcome == TRANSFER_SAME)
+    e = find_children(im, job, &children, &to_come, &why);
+    if (!e && to_come && item->outcome == TRANSFER_SAME)
         item->outcome = TRANSFER_CHANGE; /* to ids that are not there yet */
-    else if (state == CHILD_KNOWN && item->id)
+    else if (!e && !to_come && item->id)
         e = change_job(im, job, job->child_count ? children.data : NULL, item->id, item, &why);
     end_item(item, e, &why);
     buf_fini(&children);
