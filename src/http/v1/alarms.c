@@ -55,24 +55,11 @@ static const char *const kinds[] = {"json", "dingtalk", "wecom", "feishu", "slac
 /* App names in one text; NULL where they are not given. */
 static const char *take_groups(struct v1_call *c)
 {
-    struct v1_texts names = v1_text_list(&c->body, "groups", 100, APP_NAME_MAX);
-    size_t len = 1;
-    char *text, *at;
+    const char *names = v1_joined_list(&c->body, "groups", 100, APP_NAME_MAX, false);
 
-    if (!v1_has(&c->body, "groups"))
-        return NULL;
-    for (size_t i = 0; i < names.count; i++) {
-        len += strlen(names.v[i]) + 1;
-        if (!names.v[i][0] || strchr(names.v[i], ','))
-            v1_note(c, REFUSED_INVALID, "groups", "groups are app names, without a comma");
-    }
-    text = v1_keep(c, len);
-    at = text;
-    for (size_t i = 0; at && i < names.count; i++)
-        at += sprintf(at, i ? ",%s" : "%s", names.v[i]);
-    if (len > GROUPS_MAX)
+    if (strlen(names) + 2 > GROUPS_MAX)
         v1_note(c, REFUSED_LENGTH, "groups", "groups must have %d characters at most", GROUPS_MAX);
-    return text;
+    return v1_has(&c->body, "groups") ? names : NULL;
 }
 
 static struct channel_spec take_spec(struct v1_call *c)
@@ -142,23 +129,15 @@ static void put_told(struct buf *b, const struct sent_alarm *row)
 
 static void answer_told(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, TOLD_LIST, 1, false);
+    struct v1_page page = v1_query_ids(c, TOLD_LIST, /*counted=*/false);
     struct sent_filter filter = {.job_id = v1_query_int(c, "job", 1, INT32_MAX, 0),
                                  .channel = v1_query_text(c, "channel", 40),
                                  .failed = v1_query_bool(c, "failed", false)};
     struct sent_alarms list = {0};
-    struct v1_cursor next = {.count = 1};
 
-    if (page.count)
-        v1_note(c, REFUSED_INVALID, "count", "messages are not counted");
-    if (V1_FAILS(c, admin_load_told, &filter, page.after ? page.from.keys[0] : INT64_MAX, page.limit + 1, &list))
+    if (V1_FAILS(c, admin_load_told, &filter, page.after ? page.from.keys[0] : INT64_MAX, (size_t)page.want, &list))
         return;
-    v1_begin_page(c);
-    for (size_t i = 0; i < list.count && i < page.limit; i++) {
-        put_told(&c->r->body, &list.rows[i]);
-        next.keys[0] = list.rows[i].id;
-    }
-    v1_end_page(c, TOLD_LIST, list.count > page.limit ? &next : NULL);
+    V1_PUT_PAGE(c, &page, list.rows, list.count, put_told, id);
     sent_alarms_fini(&list);
 }
 
@@ -178,19 +157,14 @@ static void put_state(struct buf *b, const struct alarm_state *state)
 
 static void answer_alarms(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, false);
+    struct v1_page page = v1_query_ids(c, LIST, /*counted=*/true);
     struct alarm_state *list = NULL;
-    struct v1_cursor next = {.count = 1};
     size_t count = 0;
 
-    if (V1_FAILS(c, admin_load_alarms, page.after ? page.from.keys[0] : 0, page.limit + 1, &list, &count))
+    if (V1_FAILS(c, admin_load_alarms, page.from.keys[0], (size_t)page.want, &list, &count))
         return;
-    v1_begin_page(c);
-    for (size_t i = 0; i < count && i < page.limit; i++) {
-        put_state(&c->r->body, &list[i]);
-        next.keys[0] = list[i].job_id;
-    }
-    v1_end_page(c, LIST, count > page.limit ? &next : NULL);
+    page.count = false; /* which is asked for in vain */
+    V1_PUT_PAGE(c, &page, list, count, put_state, job_id);
     free(list);
 }
 

@@ -38,9 +38,7 @@ static bool still_matches(struct v1_call *c, const struct glue_now *now)
     struct buf shown = {0};
 
     put_now(&shown, now);
-    bool good = v1_still_matches(c, &shown);
-    buf_fini(&shown);
-    return good;
+    return v1_still_matches(c, &shown);
 }
 
 static void answer_save(struct v1_call *c)

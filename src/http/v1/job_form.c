@@ -87,31 +87,30 @@ static void take_column(struct job_given *g, struct v1_object *o, size_t k, bool
 
 enum setting_kind { SETTING_TEXT, SETTING_NUMBER, SETTING_INSTANT, SETTING_BOOL, SETTING_WORDS };
 
-/* In the order of job_setting_name. */
+#define SETTING(name, kind, member)                                                                                    \
+    {                                                                                                                  \
+        name, SETTING_##kind, offsetof(struct job_settings, member), sizeof((struct job_settings *)0)->member          \
+    }
+
+/* In the order of job_setting_name. What is text or words is an array, the rest an int64_t. */
 static const struct {
     const char *name;
     enum setting_kind kind;
+    size_t offset, size;
 } settings[] = {
-    {"timeZone", SETTING_TEXT},      {"fixedDelaySeconds", SETTING_NUMBER}, {"validFrom", SETTING_INSTANT},
-    {"validUntil", SETTING_INSTANT}, {"retryWaitSeconds", SETTING_NUMBER},  {"retryWaitMaxSeconds", SETTING_NUMBER},
-    {"holdSeconds", SETTING_NUMBER}, {"resendLost", SETTING_BOOL},          {"retentionDays", SETTING_NUMBER},
-    {"tags", SETTING_WORDS},
+    SETTING("timeZone", TEXT, time_zone),
+    SETTING("fixedDelaySeconds", NUMBER, fixed_delay_s),
+    SETTING("validFrom", INSTANT, valid_from_s),
+    SETTING("validUntil", INSTANT, valid_until_s),
+    SETTING("retryWaitSeconds", NUMBER, retry_wait_s),
+    SETTING("retryWaitMaxSeconds", NUMBER, retry_wait_max_s),
+    SETTING("holdSeconds", NUMBER, hold_s),
+    SETTING("resendLost", BOOL, resend_lost),
+    SETTING("retentionDays", NUMBER, retention_days),
+    SETTING("tags", WORDS, tags),
 };
 
-/* As a text, which the parser of shardwheelctl reads. */
-static void put_words(struct v1_call *c, struct v1_object *o, const char *name, struct buf *out)
-{
-    struct v1_texts words = v1_text_list(o, name, TAGS_MAX, 100);
-
-    for (size_t i = 0; i < words.count; i++) {
-        if (strchr(words.v[i], ','))
-            v1_note(c, REFUSED_INVALID, name, "%s: a comma in a tag", name);
-        buf_puts(out, i ? "," : "");
-        buf_puts(out, words.v[i]);
-    }
-}
-
-static void put_value(struct v1_call *c, struct v1_object *o, size_t i, struct buf *out)
+static void put_value(struct v1_object *o, size_t i, struct buf *out)
 {
     const char *name = settings[i].name, *text;
 
@@ -123,7 +122,7 @@ static void put_value(struct v1_call *c, struct v1_object *o, size_t i, struct b
         break;
     case SETTING_NUMBER: buf_put_int(out, v1_int(o, name, 0, INT32_MAX, 0)); break;
     case SETTING_BOOL: buf_puts(out, v1_bool(o, name, false) ? "on" : "off"); break;
-    case SETTING_WORDS: put_words(c, o, name, out); break;
+    case SETTING_WORDS: buf_puts(out, v1_joined_list(o, name, TAGS_MAX, 100, true)); break;
     case SETTING_INSTANT: break;
     }
 }
@@ -152,7 +151,7 @@ static void take_setting(struct job_given *g, struct v1_object *o, size_t i, con
         take_instant(g, o, i);
         return;
     }
-    put_value(g->c, o, i, &value);
+    put_value(o, i, &value);
     if (buf_failed(&value))
         v1_note(g->c, REFUSED_BROKEN, NULL, "out of memory");
     else if (job_setting_parse(&g->values, i, value.data ? value.data : "", zone, &ec))
@@ -209,22 +208,6 @@ void job_take(struct v1_object *from, bool is_new, struct job_given *out)
     take_settings(out, from);
 }
 
-static void copy_setting(struct job_settings *to, const struct job_settings *from, size_t i)
-{
-    switch (i) {
-    case 0: memcpy(to->time_zone, from->time_zone, sizeof to->time_zone); break;
-    case 1: to->fixed_delay_s = from->fixed_delay_s; break;
-    case 2: to->valid_from_s = from->valid_from_s; break;
-    case 3: to->valid_until_s = from->valid_until_s; break;
-    case 4: to->retry_wait_s = from->retry_wait_s; break;
-    case 5: to->retry_wait_max_s = from->retry_wait_max_s; break;
-    case 6: to->hold_s = from->hold_s; break;
-    case 7: to->resend_lost = from->resend_lost; break;
-    case 8: to->retention_days = from->retention_days; break;
-    default: memcpy(to->tags, from->tags, sizeof to->tags); break;
-    }
-}
-
 enum err job_put_over(void *given, struct job_row *row, struct job_settings *to, struct refusal *r)
 {
     const struct job_given *g = given;
@@ -241,68 +224,46 @@ enum err job_put_over(void *given, struct job_row *row, struct job_settings *to,
     }
     for (size_t i = 0; i < ARRAY_LEN(settings); i++)
         if (g->settings & UINT32_C(1) << i)
-            copy_setting(to, &g->values, i);
+            memcpy((char *)to + settings[i].offset, (const char *)&g->values + settings[i].offset, settings[i].size);
     return job_settings_check(to, &r->text) ? refuse(r, REFUSED_INVALID, "settings", "%s", r->text.text) : ERR_OK;
 }
 
 /* ---- shown ------------------------------------------------------------------------------------------------------- */
 
-/* `all`: null where it is not set; else it is left out then. */
-static void put_number(struct buf *b, const char *name, int64_t value, bool all)
+/* null where it is not set. */
+static void put_setting(struct buf *b, size_t i, const void *value)
 {
-    if (value == SETTING_NONE && !all)
+    const char *name = settings[i].name, *text = value;
+    int64_t number = 0;
+
+    if (settings[i].kind == SETTING_TEXT) {
+        v1_put_text(b, name, *text ? text : NULL);
         return;
-    if (value == SETTING_NONE)
-        v1_put_null(b, name);
-    else
-        v1_put_int(b, name, value);
-}
-
-static void put_second(struct buf *b, const char *name, int64_t s)
-{
-    if (s == SETTING_NONE || s == TIME_NONE)
-        v1_put_null(b, name);
-    else
-        v1_put_instant(b, name, s * 1000);
-}
-
-static void put_tags(struct buf *b, const char *tags)
-{
-    char word[JOB_TAGS_MAX];
-
-    v1_put_list(b, "tags");
-    while (*tags) {
-        size_t len = strcspn(tags, ",");
-
-        snprintf(word, sizeof word, "%.*s", (int)len, tags);
-        v1_put_text(b, NULL, word);
-        tags += len + (tags[len] == ',');
     }
-    v1_put_list_end(b);
+    if (settings[i].kind == SETTING_WORDS) {
+        v1_put_parts(b, name, text);
+        return;
+    }
+    memcpy(&number, value, sizeof number);
+    if (settings[i].kind == SETTING_INSTANT)
+        v1_put_second(b, name, number);
+    else if (settings[i].kind == SETTING_BOOL)
+        v1_put_bool(b, name, number == 1);
+    else
+        v1_put_int_if(b, name, number != SETTING_NONE, number);
 }
 
 void job_put_settings(struct buf *b, const struct job_settings *found, bool all)
 {
     struct job_settings none;
-    const struct job_settings *v = found ? found : &none;
+    const char *v = (const char *)(found ? found : &none);
 
     job_settings_init(&none, 0);
     v1_put_object(b, "settings");
-    if (all || v->time_zone[0])
-        v1_put_text(b, settings[0].name, v->time_zone[0] ? v->time_zone : NULL);
-    put_number(b, settings[1].name, v->fixed_delay_s, all);
-    if (all || v->valid_from_s != SETTING_NONE)
-        put_second(b, settings[2].name, v->valid_from_s);
-    if (all || v->valid_until_s != SETTING_NONE)
-        put_second(b, settings[3].name, v->valid_until_s);
-    put_number(b, settings[4].name, v->retry_wait_s, all);
-    put_number(b, settings[5].name, v->retry_wait_max_s, all);
-    put_number(b, settings[6].name, v->hold_s, all);
-    if (all || v->resend_lost != SETTING_NONE)
-        v1_put_bool(b, settings[7].name, v->resend_lost == 1);
-    put_number(b, settings[8].name, v->retention_days, all);
-    if (all || v->tags[0])
-        put_tags(b, v->tags);
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+        if (all || memcmp(v + settings[i].offset, (const char *)&none + settings[i].offset,
+                          settings[i].size == sizeof(int64_t) ? sizeof(int64_t) : 1) != 0)
+            put_setting(b, i, v + settings[i].offset);
     v1_put_object_end(b);
 }
 
@@ -318,7 +279,7 @@ static void put_run(struct buf *b, const struct job_last_run *run)
     ended = run->handle_s != TIME_NONE && run->trigger_s != TIME_NONE;
     v1_put_object(b, "lastRun");
     v1_put_int(b, "id", run->log_id);
-    put_second(b, "triggeredAt", run->trigger_s);
+    v1_put_second(b, "triggeredAt", run->trigger_s);
     v1_put_text(b, "result",
                 run->skipped              ? "skipped"
                 : failed                  ? "failed"
@@ -347,9 +308,9 @@ void job_put(struct buf *b, const struct job_found *found, const struct job_row 
     }
     v1_put_bool(b, "running", row->status == 1);
     v1_put_instant(b, "nextFireAt", row->status == 1 ? row->next_ms : 0);
-    put_second(b, "addedAt", row->added_s);
-    put_second(b, "updatedAt", row->updated_s);
-    put_second(b, "glueUpdatedAt", row->glue_s);
+    v1_put_second(b, "addedAt", row->added_s);
+    v1_put_second(b, "updatedAt", row->updated_s);
+    v1_put_second(b, "glueUpdatedAt", row->glue_s);
     job_put_settings(b, job_found_settings(found, row->id), /*all=*/true);
     put_run(b, job_found_run(found, row->id));
     v1_put_object_end(b);

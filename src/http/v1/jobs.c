@@ -57,18 +57,19 @@ static struct v1_cursor make_cursor(const struct order *order, const struct job_
                               .text = order->text ? (row->name ? row->name : "") : NULL};
 }
 
-static void write_page(struct v1_call *c, const struct order *order, const struct v1_page *page,
+static void write_page(struct v1_call *c, const struct order *order, struct v1_page *page,
                        const struct job_found *found)
 {
     struct v1_cursor next = {0};
-    bool more = found->list.count > page->limit;
 
-    v1_begin_page(c);
+    v1_put_items(&c->r->body);
     for (size_t i = 0; i < found->list.count && i < page->limit; i++) {
         job_put(&c->r->body, found, &found->list.rows[i], /*whole=*/false);
         next = make_cursor(order, &found->list.rows[i]);
     }
-    v1_end_page_counted(c, page, order->list, more ? &next : NULL, found->total, found->is_estimate);
+    page->total = found->total;
+    page->is_estimate = found->is_estimate;
+    v1_end_page(c, page, found->list.count > page->limit ? &next : NULL);
 }
 
 static void answer_list(struct v1_call *c)
@@ -80,7 +81,7 @@ static void answer_list(struct v1_call *c)
                               .failing = v1_query_choice(c, "result", (const char *const[]){"failed", NULL}, -1) == 0,
                               .sort = order->sort,
                               .after = read_place(order, &page),
-                              .limit = (int64_t)page.limit + 1,
+                              .limit = page.want,
                               .count = page.count,
                               .settings = true,
                               .runs = true};
@@ -197,20 +198,6 @@ static void answer_stop(struct v1_call *c)
 
 /* ---- firing ------------------------------------------------------------------------------------------------------ */
 
-/* With commas between; NULL: none were given. */
-static const char *take_addresses(struct v1_call *c, struct buf *out)
-{
-    struct v1_texts list = v1_text_list(&c->body, "addressList", 1000, TEXT_MAX);
-
-    for (size_t i = 0; i < list.count; i++) {
-        if (strchr(list.v[i], ','))
-            v1_note(c, REFUSED_INVALID, "addressList", "addressList: a comma in an address");
-        buf_puts(out, i ? "," : "");
-        buf_puts(out, list.v[i]);
-    }
-    return out->data;
-}
-
 static void write_fired(struct v1_call *c, const struct trigger_made *made, int64_t later_id)
 {
     struct buf *b = &c->r->body;
@@ -226,16 +213,14 @@ static void answer_trigger(struct v1_call *c)
     struct trigger_order order = {.job_id = v1_path_id(c, 0), .kind = TRIGGER_API};
     int64_t at_ms = v1_instant(&c->body, "at", 0), later_id = 0;
     struct trigger_made made = {0};
-    struct buf addresses = {0};
 
     order.param = v1_text(&c->body, "executorParam", 65535);
-    order.addresses = take_addresses(c, &addresses);
+    order.addresses = v1_joined_list(&c->body, "addressList", 1000, TEXT_MAX, true);
     if (!V1_FAILS(c, admin_trigger_job, &order, at_ms ? time_floor_div(at_ms + 999, 1000) : 0, &made, &later_id)) {
         c->r->status = 202;
         write_fired(c, &made, later_id);
     }
     free(made.log_ids);
-    buf_fini(&addresses);
 }
 
 static void answer_later(struct v1_call *c)

@@ -181,21 +181,16 @@ static void put_recent(struct buf *out, const struct job_recent *item)
 
 static void answer_recent(struct v1_call *c)
 {
-    struct v1_ints ids = v1_query_ints(c, "ids", 1, INT32_MAX, RECENT_JOBS_MAX);
+    struct v1_ints ids = v1_query_ints_required(c, "ids", RECENT_JOBS_MAX);
     int64_t each = v1_query_int(c, "limit", 1, RECENT_RUNS_MAX, RECENT_DEFAULT);
     struct buf *out = &c->r->body;
     struct jobs_recent recent;
 
-    if (ids.count == 0)
-        v1_note(c, REFUSED_REQUIRED, "ids", "ids is required");
     if (V1_FAILS(c, admin_load_recent_runs, ids.v, ids.count, each, &recent))
         return;
     v1_put_object(out, NULL);
     v1_put_bool(out, "complete", recent.complete);
-    v1_put_list(out, "items");
-    for (size_t i = 0; i < recent.count; i++)
-        put_recent(out, &recent.items[i]);
-    v1_put_list_end(out);
+    V1_PUT_LIST(out, "items", recent.items, recent.count, put_recent);
     v1_put_object_end(out);
     jobs_recent_fini(&recent);
 }
@@ -275,13 +270,15 @@ static struct v1_page take_search(struct v1_call *c, struct run_search *search)
 }
 
 /* The end of a page that stopped before it was full says so. */
-static void end_page(struct v1_call *c, const struct v1_page *page, const struct run_list *list)
+static void end_page(struct v1_call *c, struct v1_page *page, const struct run_list *list)
 {
     const struct v1_cursor next = {.keys = {list->last.id}, .count = 1, .text = list->last.time};
     bool more = !list->is_end && list->last.id && list->last.time[0];
     struct buf *out = &c->r->body;
 
-    v1_end_page_counted(c, page, LIST, more ? &next : NULL, list->total, list->is_estimate);
+    page->total = list->total;
+    page->is_estimate = list->is_estimate;
+    v1_end_page(c, page, more ? &next : NULL);
     if (!list->stop || buf_failed(out) || !out->len || out->data[out->len - 1] != '}')
         return;
     out->data[--out->len] = '\0';
@@ -304,7 +301,7 @@ static void answer_list(struct v1_call *c)
 
     if (V1_FAILS(c, admin_list_runs, &search, &list))
         return;
-    v1_begin_page(c);
+    v1_put_items(&c->r->body);
     for (size_t i = 0; i < list.rows.count; i++)
         put_run(&c->r->body, &list, &list.rows.rows[i]);
     end_page(c, &page, &list);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char LIST[] = "tokens";
-
 static void put_members(struct buf *b, const struct token_row *row)
 {
     v1_put_int(b, "id", row->id);
@@ -28,24 +26,15 @@ static void put_token(struct buf *b, const struct token_row *row)
 
 static void answer_list(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, /*text=*/false);
+    struct v1_page page = v1_query_ids(c, "tokens", /*counted=*/false);
     bool all = v1_query_bool(c, "all", false);
-    struct v1_cursor next = {.count = 1};
     struct token_row *list = NULL;
     size_t count = 0;
 
-    if (page.count)
-        v1_note(c, REFUSED_INVALID, "count", "tokens are not counted");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_tokens(c->admin, c->who, all, page.after ? page.from.keys[0] : 0,
-                                           (int64_t)page.limit + 1, &list, &count, &c->why)))
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_tokens(c->admin, c->who, all, page.from.keys[0], page.want,
+                                                               &list, &count, &c->why)))
         return;
-    v1_begin_page(c);
-    for (size_t i = 0; i < count && i < page.limit; i++) {
-        put_token(&c->r->body, &list[i]);
-        next.keys[0] = list[i].id;
-    }
-    v1_end_page(c, LIST, count > page.limit ? &next : NULL);
+    V1_PUT_PAGE(c, &page, list, count, put_token, id);
     free(list);
 }
 

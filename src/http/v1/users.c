@@ -8,8 +8,6 @@
 
 static const char *const role_names[] = {"admin", "user", "runner", "reader", NULL}; /* as enum admin_role */
 
-static const char LIST[] = "users";
-
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
 static void put_person(struct buf *b, const struct person *p)
@@ -34,36 +32,20 @@ static void answer_person(struct v1_call *c, struct person *p)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static void put_list(struct v1_call *c, const struct v1_page *page, const struct person *list, size_t count,
-                     int64_t total)
-{
-    struct v1_cursor next = {.count = 1};
-
-    v1_begin_page(c);
-    for (size_t i = 0; i < count && i < page->limit; i++) {
-        put_person(&c->r->body, &list[i]);
-        next.keys[0] = list[i].user.id;
-    }
-    v1_end_page_counted(c, page, LIST, count > page->limit ? &next : NULL, total, /*is_estimate=*/false);
-}
-
 static void answer_list(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, /*text=*/false);
+    struct v1_page page = v1_query_ids(c, "users", /*counted=*/true);
     int role = v1_query_choice(c, "role", role_names, -1);
-    struct user_filter filter = {.name = v1_query_text(c, "username", 100), .role = -1};
+    struct user_filter filter = {.name = v1_query_text(c, "username", 100),
+                                 .role = -1,
+                                 .named = role >= 0 ? role_names[role] : NULL,
+                                 .after_id = page.from.keys[0],
+                                 .limit = page.want};
     struct person *list = NULL;
     size_t count = 0;
-    int64_t total = 0;
 
-    if (v1_is_refused(c))
-        return;
-    filter.named = role >= 0 ? role_names[role] : NULL;
-    filter.after_id = page.after ? page.from.keys[0] : 0;
-    filter.limit = (int64_t)page.limit + 1;
-    if (!v1_has_failed(
-            c, admin_load_people(c->admin, c->actor, &filter, &list, &count, page.count ? &total : NULL, &c->why)))
-        put_list(c, &page, list, count, total);
+    if (!V1_FAILS(c, admin_load_people, &filter, &list, &count, page.count ? &page.total : NULL))
+        V1_PUT_PAGE(c, &page, list, count, put_person, user.id);
     people_destroy(list, count);
 }
 
@@ -118,10 +100,7 @@ static bool still_matches(struct v1_call *c, int64_t id, struct person *before)
     if (v1_has_failed(c, admin_load_person(c->admin, c->actor, id, before, &c->why)))
         return false;
     put_person(&shown, before);
-    bool good = !buf_failed(&shown) && v1_still_matches(c, &shown);
-    if (buf_failed(&shown))
-        c->r->body.failed = true;
-    buf_fini(&shown);
+    bool good = v1_still_matches(c, &shown);
     if (!good)
         person_fini(before);
     return good;

@@ -83,8 +83,8 @@ V1_TOPICS(V1_DECLARE_TOPIC)
 /* The rows of all topics, one after the other; NULL behind the last. */
 const struct v1_route *v1_get_route(size_t i);
 void v1_answer(const struct route_call *call, struct http_response *r);
-/* Appends the OpenAPI document, whose server is at `context` ("" or "/..."). */
-void v1_put_document(struct buf *out, const char *context);
+/* Appends the OpenAPI document, whose server is at the context of the request. */
+void v1_put_document(struct buf *out, const struct route_call *call);
 extern const struct route_table v1_routes; /* routes.c */
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -163,7 +163,8 @@ void v1_tag_answer(struct v1_call *c);
 void v1_tag_answer_by(struct v1_call *c, const struct buf *representation);
 /* Pure: the tag is in the list ("*" is every tag; W/ does not matter here). */
 bool v1_etag_is_in(const char *list, const char *tag);
-/* False: If-Match was sent and `representation`, as GET would give it now, is another: 412 is written. */
-bool v1_still_matches(struct v1_call *c, const struct buf *representation);
+/* False: If-Match was sent and `representation`, as GET would give it now, is another. It is freed. */
+bool v1_matches(struct v1_call *c, struct buf *representation, struct refusal *r);
+bool v1_still_matches(struct v1_call *c, struct buf *representation); /* the same; the refusal is written */
 
 #endif
