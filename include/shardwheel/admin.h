@@ -105,8 +105,11 @@ enum err refuse_length(struct refusal *r, const char *field, size_t min, size_t 
     PRINTF_LIKE(5, 6);
 /* The right is missing: REFUSED_RIGHT. ERR_OK when it is not. */
 MUST_CHECK enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_t group, struct refusal *r);
-/* An error of the store or another area, with the kind that it stands for. ERR_OK stays ERR_OK. */
-enum err refuse_error(struct refusal *r, enum err e, const struct errctx *ec);
+/* The same of RIGHT_SEE, wherever it is. */
+MUST_CHECK enum err refuse_unless_sees(const struct actor *actor, struct refusal *r);
+/* An error of the store or another area, which has written r->text, with the kind that it stands for. ERR_OK stays
+ * ERR_OK. */
+enum err refuse_error(struct refusal *r, enum err e);
 const char *refusal_name(enum refusal_kind kind); /* "required", "invalid": for api/v1 and logs */
 
 /* ---- the object -------------------------------------------------------------------------------------------------- */

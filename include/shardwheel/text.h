@@ -16,6 +16,8 @@ size_t utf8_measure(const char *text, size_t left);
 bool utf8_is_valid(const char *text, size_t len);
 /* The longest start of at most `max` bytes that does not end within a character; `max` of what is no UTF-8 at all. */
 size_t utf8_cut(const char *text, size_t len, size_t max);
+/* Its characters, as columns count them; `utf16`: its units of UTF-16, as Java does. A byte of no character is one. */
+size_t utf8_count(const char *text, size_t len, bool utf16);
 
 /* Appends the character, which is none of a surrogate pair. */
 void utf8_put(struct buf *out, uint32_t code);

@@ -10,9 +10,8 @@ bool admin_is_strict(const struct admin *a)
 
 enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r)
 {
-    struct errctx ec = {{0}};
-
-    return refuse_error(r, store_take_session(a->opts.store, SESSION_NORMAL, out, &ec), &ec);
+    *r = (struct refusal){0};
+    return refuse_error(r, store_take_session(a->opts.store, SESSION_NORMAL, out, &r->text));
 }
 
 enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_right right, int64_t group,
@@ -23,8 +22,8 @@ enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_righ
     return e ? e : admin_take_session(a, out, r);
 }
 
-enum err admin_end(struct admin *a, struct store_session *s, enum err e, const struct errctx *ec, struct refusal *r)
+enum err admin_end(struct admin *a, struct store_session *s, enum err e, struct refusal *r)
 {
     store_give_session(a->opts.store, s);
-    return s ? refuse_error(r, e, ec) : e; /* without one the reason is there already */
+    return e && r->kind == REFUSED_NOT ? refuse_error(r, e) : e;
 }

@@ -41,13 +41,18 @@ struct admin {
 
 /* shardwheel.security.strict; no reload changes it. */
 bool admin_is_strict(const struct admin *a);
-/* Give it back with store_give_session(a->opts.store, ...). */
+/* The alarms' settings, with the channels of the table, which are the caller's to free. alarms/alarms.c */
+struct alarms_opts;
+struct channel_rows;
+MUST_CHECK enum err admin_read_alarms(struct admin *a, struct alarms_opts *out, struct channel_rows *rows,
+                                      struct refusal *r);
+/* Empties `r`. Give it back with store_give_session(a->opts.store, ...), or by admin_end. */
 MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r);
 /* The same for whoever has the right: see refuse_unless. */
 MUST_CHECK enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_right right, int64_t group,
                                 struct store_session **out, struct refusal *r);
-/* Ends a use case of one call to the store: gives the session back, and refuses what that call said. */
-MUST_CHECK enum err admin_end(struct admin *a, struct store_session *s, enum err e, const struct errctx *ec,
-                              struct refusal *r);
+/* Ends what one of these began, also without success: gives the session back. An error that nobody has refused yet is
+ * one of the store, whose text is in r->text. */
+MUST_CHECK enum err admin_end(struct admin *a, struct store_session *s, enum err e, struct refusal *r);
 
 #endif

@@ -157,21 +157,21 @@ static void end_side(struct audit_diff *d, struct buf *side)
 }
 
 enum err audit_end(struct audit_diff *d, const struct actor *actor, const char *action, int64_t target,
-                   const char *target_name, int64_t job_group, struct audit_row *out, struct errctx *ec)
+                   const char *target_name, int64_t job_group, struct errctx *ec)
 {
     end_side(d, &d->before);
     end_side(d, &d->after);
     if (buf_failed(&d->before) || buf_failed(&d->after) || buf_failed(&d->value))
         return err_set(ec, ERR_NOMEM, "out of memory for the audit of %s", action);
-    *out = (struct audit_row){.user_id = actor->user_id,
-                              .who = actor->name,
-                              .address = actor->address,
-                              .via = actor->via,
-                              .action = action,
-                              .target = target,
-                              .target_name = target_name,
-                              .job_group = job_group,
-                              .before = d->kind == AUDIT_ADDED ? NULL : d->before.data,
-                              .after = d->kind == AUDIT_REMOVED ? NULL : d->after.data};
+    d->row = (struct audit_row){.user_id = actor->user_id,
+                                .who = actor->name,
+                                .address = actor->address,
+                                .via = actor->via,
+                                .action = action,
+                                .target = target,
+                                .target_name = target_name,
+                                .job_group = job_group,
+                                .before = d->kind == AUDIT_ADDED ? NULL : d->before.data,
+                                .after = d->kind == AUDIT_REMOVED ? NULL : d->after.data};
     return ERR_OK;
 }

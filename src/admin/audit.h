@@ -2,7 +2,8 @@
 /*
  * audit: builds what an audit row says of a change: two JSON objects of what differs, by field. Private to admin.
  *
- * Use         audit_begin; a line for each field, equal ones too; then the store function with audit_row; audit_fini.
+ * Use         audit_begin; a line for each field, equal ones too; audit_end; then the store function with `row`;
+ *             audit_fini.
  * Names       Fields are named as in api/v1: "executorHandler".
  * Bounds      A text is cut behind AUDIT_TEXT_MAX bytes. A side takes AUDIT_SIDE_MAX bytes; fields beyond that are
  *             counted alone: "fieldsLeftOut".
@@ -24,8 +25,9 @@ enum audit_kind {
     AUDIT_REMOVED, /* there is no after */
 };
 
-/* To be begun by audit_begin; the fields are private. */
+/* To be begun by audit_begin; the fields are private but for the row, which audit_end makes. */
 struct audit_diff {
+    struct audit_row row;
     enum audit_kind kind;
     struct buf before;
     struct buf after;
@@ -50,9 +52,9 @@ void audit_secret(struct audit_diff *d, const char *name, bool changed);
 /* Whether anything differs: with AUDIT_CHANGED and false there is nothing to be written. */
 bool audit_differs(const struct audit_diff *d);
 
-/* Ends the objects. The row points into `d` and `actor`: it lives no longer than they do. `action` is a constant as
- * "job.update". ERR_NOMEM. */
+/* Ends the objects, and makes the row. It points into `d` and `actor`: it lives no longer than they do. `action` is a
+ * constant as "job.update". ERR_NOMEM. */
 MUST_CHECK enum err audit_end(struct audit_diff *d, const struct actor *actor, const char *action, int64_t target,
-                              const char *target_name, int64_t job_group, struct audit_row *out, struct errctx *ec);
+                              const char *target_name, int64_t job_group, struct errctx *ec);
 
 #endif

@@ -54,11 +54,9 @@ void cluster_nodes_fini(struct cluster_nodes *nodes)
     *nodes = (struct cluster_nodes){0};
 }
 
-static enum err load_nodes(struct store_session *s, struct cluster_nodes *out, struct refusal *r)
+static enum err load_nodes(struct store_session *s, struct cluster_nodes *out, struct errctx *ec)
 {
-    struct errctx ec = {{0}};
-
-    return refuse_error(r, store_load_nodes(s, &out->rows, &out->count, &out->now_ms, &ec), &ec);
+    return store_load_nodes(s, &out->rows, &out->count, &out->now_ms, ec);
 }
 
 enum err admin_load_nodes(struct admin *a, const struct actor *actor, struct cluster_nodes *out, struct refusal *r)
@@ -67,21 +65,19 @@ enum err admin_load_nodes(struct admin *a, const struct actor *actor, struct clu
     enum err e = admin_enter(a, actor, RIGHT_SEE, 0, &s, r);
 
     if (!e)
-        e = load_nodes(s, out, r);
-    store_give_session(a->opts.store, s);
-    return e;
+        e = load_nodes(s, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_shards(struct admin *a, const struct actor *actor, bool count_fires, struct cluster_status *out,
                            struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_enter(a, actor, RIGHT_SEE, 0, &s, r);
 
     if (!e)
-        e = store_load_status(s, count_fires, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_load_status(s, count_fires, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 /* ---- drain, undrain ---------------------------------------------------------------------------------------------- */
@@ -132,23 +128,21 @@ static enum err write_drain(struct store_session *s, const struct actor *actor, 
                             struct refusal *r)
 {
     struct audit_diff diff;
-    struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_bool(&diff, "drain", node->drain, drain);
-    e = audit_end(&diff, actor, drain ? "node.drain" : "node.undrain", 0, node->node, 0, &row, &ec);
+    e = audit_end(&diff, actor, drain ? "node.drain" : "node.undrain", 0, node->node, 0, &r->text);
     if (!e)
-        e = store_set_drain(s, node->incarnation, drain, &row, &ec);
+        e = store_set_drain(s, node->incarnation, drain, &diff.row, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "node", "node %s is gone", node->node);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }
 
-static enum err set_drain(struct admin *a, const struct actor *actor, const char *wanted, bool drain, bool force,
-                          struct node_row *out, int64_t *now_ms, struct refusal *r)
+enum err admin_set_drain(struct admin *a, const struct actor *actor, const char *wanted, bool drain, bool force,
+                         struct node_row *out, int64_t *now_ms, struct refusal *r)
 {
     struct cluster_nodes nodes = {0};
     struct store_session *s = NULL;
@@ -156,7 +150,7 @@ static enum err set_drain(struct admin *a, const struct actor *actor, const char
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (!e)
-        e = load_nodes(s, &nodes, r);
+        e = load_nodes(s, &nodes, &r->text);
     if (!e)
         e = find_node(&nodes, wanted, &node, r);
     if (!e && drain && !node.drain)
@@ -169,20 +163,7 @@ static enum err set_drain(struct admin *a, const struct actor *actor, const char
         *now_ms = nodes.now_ms;
     }
     cluster_nodes_fini(&nodes);
-    store_give_session(a->opts.store, s);
-    return e;
-}
-
-enum err admin_drain_node(struct admin *a, const struct actor *actor, const char *node, bool force,
-                          struct node_row *out, int64_t *now_ms, struct refusal *r)
-{
-    return set_drain(a, actor, node, true, force, out, now_ms, r);
-}
-
-enum err admin_undrain_node(struct admin *a, const struct actor *actor, const char *node, struct node_row *out,
-                            int64_t *now_ms, struct refusal *r)
-{
-    return set_drain(a, actor, node, false, false, out, now_ms, r);
+    return admin_end(a, s, e, r);
 }
 
 /* ---- release ----------------------------------------------------------------------------------------------------- */
@@ -226,19 +207,17 @@ static enum err write_release(struct store_session *s, const struct actor *actor
                               const struct node_row *owner, struct refusal *r)
 {
     struct audit_diff diff;
-    struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "node", NULL, owner->node);
-    e = audit_end(&diff, actor, "shard.release", shard, owner->node, 0, &row, &ec);
+    e = audit_end(&diff, actor, "shard.release", shard, owner->node, 0, &r->text);
     if (!e)
-        e = store_ask_release(s, owner->incarnation, shard, &row, &ec);
+        e = store_ask_release(s, owner->incarnation, shard, &diff.row, &r->text);
     audit_fini(&diff);
     if (e == ERR_BUSY)
-        return refuse(r, REFUSED_LIMIT, NULL, "node %s: %s", owner->node, ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_LIMIT, NULL, "node %s: %s", owner->node, r->text.text);
+    return refuse_error(r, e);
 }
 
 enum err admin_release_shard(struct admin *a, const struct actor *actor, int shard, struct node_row *owner,
@@ -247,21 +226,19 @@ enum err admin_release_shard(struct admin *a, const struct actor *actor, int sha
     struct cluster_status status = {0};
     struct cluster_nodes nodes = {0};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (!e)
-        e = refuse_error(r, store_load_status(s, /*count_fires=*/false, &status, &ec), &ec);
+        e = store_load_status(s, /*count_fires=*/false, &status, &r->text);
     if (!e)
-        e = load_nodes(s, &nodes, r);
+        e = load_nodes(s, &nodes, &r->text);
     if (!e)
         e = find_owner(&status, &nodes, shard, owner, r);
     if (!e)
         e = write_release(s, actor, shard, owner, r);
     cluster_nodes_fini(&nodes);
     cluster_status_fini(&status);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- reshard ----------------------------------------------------------------------------------------------------- */
@@ -270,19 +247,17 @@ static enum err write_wish(struct store_session *s, const struct actor *actor, i
                            struct reshard_wish *out, struct refusal *r)
 {
     struct audit_diff diff;
-    struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_int(&diff, "shards", from, to);
-    e = audit_end(&diff, actor, "cluster.reshard", 0, "", 0, &row, &ec);
+    e = audit_end(&diff, actor, "cluster.reshard", 0, "", 0, &r->text);
     if (!e)
-        e = store_ask_reshard(s, to, &row, out, &ec);
+        e = store_ask_reshard(s, to, &diff.row, out, &r->text);
     audit_fini(&diff);
     if (e == ERR_STATE || e == ERR_CONFLICT)
-        return refuse(r, REFUSED_STATE, NULL, "%s", ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_STATE, NULL, "%s", r->text.text);
+    return refuse_error(r, e);
 }
 
 enum err admin_reshard(struct admin *a, const struct actor *actor, int64_t shards, struct reshard_wish *out,
@@ -290,40 +265,31 @@ enum err admin_reshard(struct admin *a, const struct actor *actor, int64_t shard
 {
     struct store_session *s = NULL;
     struct cluster_view view;
-    struct errctx ec = {{0}};
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (!e && (shards < 1 || shards > STORE_SHARDS_MAX))
         e = refuse(r, REFUSED_INVALID, "shards", "shards must be a number from 1 to %d", STORE_SHARDS_MAX);
     if (!e)
-        e = admin_take_session(a, &s, r);
-    if (!e)
-        e = refuse_error(r, store_load_cluster(s, "", &view, &ec), &ec);
+        e = store_load_cluster(s, "", &view, &r->text);
     if (!e)
         e = write_wish(s, actor, view.shards, (int)shards, out, r);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_cancel_reshard(struct admin *a, const struct actor *actor, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    struct audit_row row;
-    struct errctx ec = {{0}};
     bool found = false;
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     audit_begin(&diff, AUDIT_REMOVED);
     if (!e)
-        e = admin_take_session(a, &s, r);
+        e = audit_end(&diff, actor, "cluster.reshard-cancel", 0, "", 0, &r->text);
     if (!e)
-        e = refuse_error(r, audit_end(&diff, actor, "cluster.reshard-cancel", 0, "", 0, &row, &ec), &ec);
-    if (!e)
-        e = refuse_error(r, store_cancel_reshard(s, 0, &row, &found, &ec), &ec);
+        e = store_cancel_reshard(s, 0, &diff.row, &found, &r->text);
     if (!e && !found)
         e = refuse(r, REFUSED_STATE, NULL, "no change of the number of shards is in progress");
     audit_fini(&diff);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }

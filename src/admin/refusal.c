@@ -36,12 +36,13 @@ const char *refusal_name(enum refusal_kind kind)
 
 enum err refuse(struct refusal *r, enum refusal_kind kind, const char *field, const char *fmt, ...)
 {
+    struct refusal fresh = {.kind = kind, .field = field};
     va_list args;
 
-    *r = (struct refusal){.kind = kind, .field = field};
     va_start(args, fmt);
-    vsnprintf(r->text.text, sizeof r->text.text, fmt, args);
+    vsnprintf(fresh.text.text, sizeof fresh.text.text, fmt, args); /* of which r->text may be a part */
     va_end(args);
+    *r = fresh;
     return kinds[kind].e;
 }
 
@@ -66,6 +67,11 @@ enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_
     return refuse(r, REFUSED_RIGHT, NULL, "%s has no right to do this", actor->name);
 }
 
+enum err refuse_unless_sees(const struct actor *actor, struct refusal *r)
+{
+    return actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+}
+
 static enum refusal_kind find_kind(enum err e)
 {
     switch (e) {
@@ -86,9 +92,9 @@ static enum refusal_kind find_kind(enum err e)
     return REFUSED_BROKEN;
 }
 
-enum err refuse_error(struct refusal *r, enum err e, const struct errctx *ec)
+enum err refuse_error(struct refusal *r, enum err e)
 {
     if (e)
-        refuse(r, find_kind(e), NULL, "%s", ec->text);
+        refuse(r, find_kind(e), NULL, "%s", r->text.text);
     return e;
 }

@@ -107,8 +107,6 @@ static enum err note_levels(struct admin *a, const struct actor *actor, const en
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
     audit_begin(&diff, AUDIT_CHANGED);
@@ -116,13 +114,11 @@ static enum err note_levels(struct admin *a, const struct actor *actor, const en
         audit_text(&diff, log_area_name((enum log_area)i), log_level_name(old[i]), log_level_name(new[i]));
     if (audit_differs(&diff)) {
         e = admin_take_session(a, &s, r);
-        if (!e) {
-            e = audit_end(&diff, actor, "log.levels", 0, a->opts.node_name ? a->opts.node_name : "", 0, &row, &ec);
-            if (!e)
-                e = store_write_audit(s, &row, &ec);
-            e = refuse_error(r, e, &ec);
-        }
-        store_give_session(a->opts.store, s);
+        if (!e)
+            e = audit_end(&diff, actor, "log.levels", 0, a->opts.node_name ? a->opts.node_name : "", 0, &r->text);
+        if (!e)
+            e = store_write_audit(s, &diff.row, &r->text);
+        e = admin_end(a, s, e, r);
     }
     audit_fini(&diff);
     return e;
@@ -161,18 +157,17 @@ enum err admin_load_instance(struct admin *a, const struct actor *actor, struct 
     struct store_session *s = NULL;
     struct store_features features;
     struct cluster_view view;
-    struct errctx ec = {{0}};
     enum err e;
 
     (void)actor;
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_load_cluster(s, "", &view, &ec), &ec);
+        e = store_load_cluster(s, "", &view, &r->text);
     if (!e)
-        e = refuse_error(r, store_read_zones(s, &found.zones, &ec), &ec);
-    store_give_session(a->opts.store, s);
+        e = store_read_zones(s, &found.zones, &r->text);
+    e = admin_end(a, s, e, r);
     if (!e)
-        e = refuse_error(r, store_load_features(a->opts.store, &features, &ec), &ec);
+        e = refuse_error(r, store_load_features(a->opts.store, &features, &r->text));
     if (e)
         return e;
     found.console_dialect = dialects[config ? config->console_dialect : CONFIG_DIALECT_AUTO];

@@ -51,6 +51,17 @@ void utf8_put(struct buf *out, uint32_t code)
     buf_putc(out, (char)(0x80 | (code & 0x3f)));
 }
 
+size_t utf8_count(const char *text, size_t len, bool utf16)
+{
+    size_t count = 0;
+
+    for (size_t at = 0, n; at < len; at += n ? n : 1) {
+        n = utf8_measure(text + at, len - at);
+        count += utf16 && n == 4 ? 2 : 1;
+    }
+    return count;
+}
+
 size_t utf8_cut(const char *text, size_t len, size_t max)
 {
     if (len <= max)

@@ -10,16 +10,6 @@
 
 static void process(struct caller *c);
 
-static void end_exchange(struct caller *c)
-{
-    if (!c->ex)
-        return;
-    http_body_fini(&c->ex->body);
-    free(c->ex->text);
-    free(c->ex);
-    c->ex = NULL;
-}
-
 static void drop_answer(struct caller *c)
 {
     buf_fini(&c->out);
@@ -33,7 +23,7 @@ void caller_close(struct caller *c)
     struct front *f = c->front;
 
     TAILQ_REMOVE(&f->lists[c->state], c, in_list);
-    end_exchange(c);
+    exchange_end(&c->ex);
     buf_fini(&c->in);
     drop_answer(c);
     f->pending -= c->pending;
@@ -104,7 +94,7 @@ static void end_request(struct caller *c)
 {
     bool rest = c->in.len > 0 || (c->ex && !c->ex->drained);
 
-    end_exchange(c);
+    exchange_end(&c->ex);
     drop_answer(c);
     c->scanned = 0;
     if (c->keep) {
@@ -127,7 +117,7 @@ void caller_end_answer(struct caller *c)
         end_request(c);
         return;
     }
-    end_exchange(c);
+    exchange_end(&c->ex);
     front_move(c, CALLER_WRITING);
     front_watch(c, EPOLLOUT);
 }
@@ -189,7 +179,6 @@ static struct http_request make_request(struct caller *c)
         .body_len = ex->body.bytes.len,
         .body_state = ex->body_state,
         .max_body = ex->max_body,
-        .owned = &ex->body,
         .room = &c->front->room,
         .peer = c->peer,
         .trusted = c->trusted ? c->front->opts.trusted : NULL,
@@ -269,66 +258,12 @@ static void hand_over(struct caller *c)
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
-static void give_up_body(struct exchange *ex, enum body_state state)
-{
-    http_body_fini(&ex->body);
-    ex->body_state = state;
-}
-
-/* Large bodies share the room; what is small has it always. */
-static void keep_body(struct front *f, struct exchange *ex, const char *data, size_t len)
-{
-    size_t want = ex->body.bytes.len + len;
-
-    if (want > ex->max_body) {
-        give_up_body(ex, BODY_TOO_LARGE);
-        return;
-    }
-    if (want > SMALL_BODY) {
-        ex->body.room = &f->room;
-        if (!room_take(&f->room, want - ex->body.held)) {
-            give_up_body(ex, BODY_NO_ROOM);
-            return;
-        }
-        ex->body.held = want;
-    }
-    buf_append(&ex->body.bytes, data, len);
-    if (buf_failed(&ex->body.bytes))
-        give_up_body(ex, BODY_NO_ROOM);
-}
-
-/* Takes what belongs to the body: *used. False when that is no body. */
-static bool take_body(struct front *f, struct exchange *ex, const char *bytes, size_t len, size_t *used)
-{
-    *used = 0;
-    if (!ex->head.chunked) {
-        *used = len < ex->left ? len : (size_t)ex->left;
-        ex->left -= *used;
-        ex->drained = !ex->left;
-        if (*used)
-            keep_body(f, ex, bytes, *used);
-        return true;
-    }
-    while (*used < len && !ex->drained && ex->body_state == BODY_WHOLE) {
-        size_t n, data_len;
-        const char *data = NULL;
-        enum chunks_state state = chunks_step(&ex->chunks, bytes + *used, len - *used, &n, &data, &data_len);
-        *used += n;
-        if (state == CHUNKS_BAD)
-            return false;
-        if (data_len)
-            keep_body(f, ex, data, data_len);
-        ex->drained = state == CHUNKS_WHOLE;
-    }
-    return true;
-}
-
 /* Bytes came that are the body's first; those behind it go to `in`. */
 static void feed_body(struct caller *c, const char *bytes, size_t len)
 {
     size_t used;
 
-    if (!take_body(c->front, c->ex, bytes, len, &used)) {
+    if (!exchange_take_body(c->ex, &c->front->room, bytes, len, &used)) {
         refuse(c, 400, "the body is not in chunks as it should be");
         return;
     }
@@ -369,7 +304,7 @@ static void begin_body(struct caller *c)
     struct exchange *ex = c->ex;
 
     if (ex->left > ex->max_body) {
-        give_up_body(ex, BODY_TOO_LARGE);
+        exchange_give_up(ex, BODY_TOO_LARGE);
         hand_over(c);
         return;
     }
@@ -400,34 +335,18 @@ static void answer_refused(struct caller *c, struct http_response *r)
     answer(c, r);
 }
 
-static bool begin_exchange(struct caller *c, size_t head_len)
-{
-    struct exchange *ex = calloc(1, sizeof *ex);
-    char *text = malloc(head_len + 1);
-
-    if (!ex || !text) {
-        free(ex);
-        free(text);
-        return false;
-    }
-    memcpy(text, c->in.data, head_len);
-    text[head_len] = '\0';
-    ex->text = text;
-    c->ex = ex;
-    consume(c, head_len);
-    return true;
-}
-
 static void begin_request(struct caller *c, size_t head_len)
 {
     struct front *f = c->front;
     const char *why = NULL;
 
-    if (!begin_exchange(c, head_len)) {
+    struct exchange *ex = exchange_begin(c->in.data, head_len);
+    if (!ex) {
         caller_close(c);
         return;
     }
-    struct exchange *ex = c->ex;
+    c->ex = ex;
+    consume(c, head_len);
     int status = head_read(ex->text, head_len, &ex->head, &why);
     if (status) {
         refuse(c, status, why);
@@ -437,7 +356,6 @@ static void begin_request(struct caller *c, size_t head_len)
     ex->drained = !ex->head.chunked && !ex->left;
     struct http_request q = make_request(c);
     struct http_response r = make_response();
-    q.owned = NULL;
     ex->max_body = f->opts.max_body;
     ex->lane = f->opts.admit(f->opts.arg, &q, &ex->max_body, &r);
     if (ex->lane == HTTP_LANE_REFUSED) {
@@ -484,7 +402,7 @@ static void end_input(struct caller *c)
         caller_close(c);
         return;
     }
-    give_up_body(c->ex, BODY_BROKEN);
+    exchange_give_up(c->ex, BODY_BROKEN);
     hand_over(c);
 }
 

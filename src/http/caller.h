@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * caller: one connection of the front, and what it is doing. Private to front.c and caller.c.
+ * caller: one connection of the front, and what it is doing. Private to front.c, caller.c and what they call.
  *
  * Threads     The front's own, but for a connection in CALLER_BUSY: that one is its worker's, all but the members of
  *             the front.
@@ -105,6 +105,14 @@ struct front {
     int64_t now_mono_ms;      /* of this turn */
     char piece[PIECE];
 };
+
+/* ---- exchange.c -------------------------------------------------------------------------------------------------- */
+
+struct exchange *exchange_begin(const char *head, size_t len); /* a copy of the head, not read yet; NULL: no memory */
+void exchange_end(struct exchange **ex); /* NULL behind it, and nothing where it is that already */
+void exchange_give_up(struct exchange *ex, enum body_state state); /* its body */
+/* Takes what belongs to the body: *used. False when that is no body. */
+bool exchange_take_body(struct exchange *ex, struct http_room *room, const char *bytes, size_t len, size_t *used);
 
 /* ---- caller.c ---------------------------------------------------------------------------------------------------- */
 

@@ -215,11 +215,6 @@ static void run_front(void *arg)
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
 
-enum err front_check_port(const char *bind, int port, struct errctx *ec)
-{
-    return address_check(bind, port, ec);
-}
-
 /* Others of the process need descriptors too. */
 static size_t choose_callers_max(void)
 {

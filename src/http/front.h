@@ -53,9 +53,6 @@ struct front_opts {
     void *arg;
 };
 
-/* ERR_BUSY when the port is in use, ERR_INPUT for an address that is not one of this machine, ERR_DENIED without the
- * right. */
-MUST_CHECK enum err front_check_port(const char *bind, int port, struct errctx *ec);
 MUST_CHECK enum err front_start(const struct front_opts *opts, const struct clock *clock, struct counters *counters,
                                 struct front **out, struct errctx *ec);
 int front_get_port(const struct front *f);

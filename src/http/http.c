@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "http/address.h"
 #include "http/console/dialect.h"
 #include "http/executor/token.h"
 #include "http/server.h"
@@ -79,7 +80,7 @@ static void load_web(struct http *h)
 enum err http_create(const struct http_opts *opts, const struct clock *clock, struct counters *counters,
                      struct http **out, struct errctx *ec)
 {
-    enum err e = front_check_port(opts->bind, opts->port, ec);
+    enum err e = address_check(opts->bind, opts->port, ec);
     if (e)
         return e;
     struct http *h = calloc(1, sizeof *h);

@@ -2,9 +2,7 @@
 #include "http/json.h"
 #include "shardwheel/text.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -15,6 +13,7 @@ struct scan {
     const char *start, *at, *end;
     const char *wrong; /* what was expected at `at`; NULL while all is well */
     bool too_deep;
+    bool strict; /* as RFC 8259 has it, rather than what authors get away with */
     int depth;
 };
 
@@ -57,9 +56,32 @@ static bool skip_escape(struct scan *s)
     return true;
 }
 
+/* Half of a character beyond U+FFFF, written as \uD8.. or \uDC..: 1 or 2; else 0. */
+static int find_half(const char *p)
+{
+    if (p[0] != '\\' || p[1] != 'u' || (p[2] | 0x20) != 'd')
+        return 0;
+    if (p[3] == '8' || p[3] == '9' || (p[3] | 0x20) == 'a' || (p[3] | 0x20) == 'b')
+        return 1;
+    return (p[3] | 0x20) >= 'c' ? 2 : 0;
+}
+
+/* What was scanned as a text, up to its quote: no control character and no half of one is in it. */
+static bool is_plain_text(const char *p, const char *end)
+{
+    for (; p < end; p++) {
+        int half = find_half(p);
+        if ((unsigned char)*p < ' ' || half == 2 || (half == 1 && find_half(p + 6) != 2))
+            return false;
+        p += half ? 11 : *p == '\\';
+    }
+    return true;
+}
+
 static bool skip_text(struct scan *s)
 {
     char quote = *s->at++;
+    const char *from = s->at;
     const char *close = NULL;
 
     for (;;) {
@@ -70,6 +92,10 @@ static bool skip_text(struct scan *s)
         const char *escape = memchr(s->at, '\\', (size_t)(close - s->at));
         if (!escape) {
             s->at = close;
+            if (s->strict && (quote != '"' || !is_plain_text(from, close))) {
+                s->at = from - 1;
+                return fail(s, "a text without control characters and half characters");
+            }
             return skip_byte(s, quote) || fail(s, "the end of a text");
         }
         s->at = escape + 1;
@@ -95,7 +121,7 @@ static bool skip_word(struct scan *s, const char *word)
         s->at = s->end; /* it ends too early, rather than being wrong */
         return fail(s, "a value");
     }
-    if (left < len || strncasecmp(s->at, word, len))
+    if (left < len || (s->strict ? !islower(*word) || strncmp(s->at, word, len) : strncasecmp(s->at, word, len)))
         return fail(s, "a value");
     s->at += len;
     return true;
@@ -110,10 +136,13 @@ static bool skip_number(struct scan *s, enum json_kind *kind)
         return skip_word(s, "Infinity");
     }
     *kind = JSON_INT;
+    bool zero = s->at < s->end && *s->at == '0';
     size_t digits = skip_digits(s);
+    if (s->strict && zero && digits > 1)
+        return fail(s, "a number without a zero before it");
     if (digits && skip_byte(s, '.')) {
         *kind = JSON_REAL;
-        skip_digits(s);
+        digits = skip_digits(s) || !s->strict;
     }
     if (!digits)
         return fail(s, "a digit");
@@ -146,7 +175,7 @@ static bool skip_comma(struct scan *s, char close)
     skip_space(s);
     if (skip_byte(s, ',')) {
         skip_space(s);
-        return !skip_byte(s, close);
+        return s->strict || !skip_byte(s, close);
     }
     if (!skip_byte(s, close))
         fail(s, close == ']' ? "a comma or the end of an array" : "a comma or the end of an object");
@@ -226,15 +255,11 @@ static bool skip_value(struct scan *s, enum json_kind *kind)
     }
 }
 
-enum err json_check(const char *text, size_t len, struct json_value *root, struct errctx *ec)
+static enum err check(const char *text, size_t len, bool strict, struct json_value *root, struct errctx *ec)
 {
+    struct scan s = {.start = text, .at = text, .end = text + len, .strict = strict};
     struct json_value value;
 
-    if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
-        text += 3;
-        len -= 3;
-    }
-    struct scan s = {.start = text, .at = text, .end = text + len};
     skip_space(&s);
     value.at = s.at;
     if (!skip_value(&s, &value.kind)) {
@@ -251,6 +276,19 @@ enum err json_check(const char *text, size_t len, struct json_value *root, struc
         return err_set(ec, ERR_INPUT, "the body goes on after the JSON value, at byte %zu", (size_t)(s.at - text));
     *root = value;
     return ERR_OK;
+}
+
+enum err json_check(const char *text, size_t len, struct json_value *root, struct errctx *ec)
+{
+    size_t mark = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+
+    return check(text + mark, len - mark, /*strict=*/false, root, ec);
+}
+
+enum err json_check_strict(const char *text, size_t len, struct json_value *root, struct errctx *ec)
+{
+    return utf8_is_valid(text, len) ? check(text, len, /*strict=*/true, root, ec)
+                                    : err_set(ec, ERR_INPUT, "the body is no UTF-8");
 }
 
 /* ---- arrays and objects ------------------------------------------------------------------------------------------ */
@@ -296,104 +334,6 @@ bool json_next_member(const struct json_value *object, struct json_place *place,
     skip_byte(&s, ':');
     take_value(&s, value);
     place->at = s.at;
-    return true;
-}
-
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
-
-static uint32_t read_hex(const char *digits)
-{
-    uint32_t code = 0;
-
-    for (int i = 0; i < 4; i++)
-        code = code << 4 | (uint32_t)hex_digit(digits[i]);
-    return code;
-}
-
-/* What stands behind a backslash; returns what follows it. */
-static const char *put_escape(struct buf *out, const char *p, const char *end, bool *nul)
-{
-    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
-
-    if (*p != 'u') {
-        const char *named = strchr(from, *p);
-        buf_putc(out, named ? to[named - from] : *p);
-        return p + 1;
-    }
-    uint32_t code = read_hex(p + 1);
-    p += 5;
-    if (code >= 0xd800 && code <= 0xdbff && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
-        uint32_t low = read_hex(p + 2);
-        if (low >= 0xdc00 && low <= 0xdfff) {
-            utf8_put(out, 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00));
-            return p + 6;
-        }
-    }
-    if (!code)
-        *nul = true;
-    utf8_put(out, !code || (code >= 0xd800 && code <= 0xdfff) ? 0xfffd : code);
-    return p;
-}
-
-bool json_put_text(struct buf *out, const struct json_value *text, size_t max)
-{
-    const char *p = text->at + 1, *end = text->at + text->len - 1;
-    size_t limit = out->len + max;
-    bool nul = false;
-
-    while (p < end && out->len < limit && !buf_failed(out)) {
-        size_t run = 0, most = (size_t)(end - p) < limit - out->len ? (size_t)(end - p) : limit - out->len;
-        while (run < most && p[run] != '\\' && (unsigned char)p[run] - 1u < 0x7f)
-            run++;
-        if (run) {
-            buf_append(out, p, run);
-            p += run;
-        } else if (*p == '\\') {
-            p = put_escape(out, p + 1, end, &nul);
-        } else {
-            size_t len = *p ? utf8_measure(p, (size_t)(end - p)) : 0;
-            buf_append(out, len ? p : UTF8_REPLACEMENT, len ? len : strlen(UTF8_REPLACEMENT));
-            p += len ? len : 1;
-        }
-    }
-    return nul;
-}
-
-bool json_is_text(const struct json_value *value, const char *text)
-{
-    if (value->kind != JSON_TEXT)
-        return false;
-    size_t len = strlen(text);
-    if (!memchr(value->at, '\\', value->len))
-        return value->len == len + 2 && !memcmp(value->at + 1, text, len);
-    struct buf decoded = {0};
-    json_put_text(&decoded, value, value->len);
-    bool same = !buf_failed(&decoded) && decoded.len == len && !memcmp(decoded.data, text, len);
-    buf_fini(&decoded);
-    return same;
-}
-
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
-
-bool json_get_int(const struct json_value *value, int64_t min, int64_t max, int64_t *out)
-{
-    char digits[64];
-    bool quoted = value->kind == JSON_TEXT;
-    size_t len = quoted ? value->len - 2 : value->len;
-
-    if ((!quoted && value->kind != JSON_INT && value->kind != JSON_REAL) || len >= sizeof(digits))
-        return false;
-    memcpy(digits, value->at + quoted, len);
-    digits[len] = '\0';
-    if (value->kind != JSON_REAL)
-        return strlen(digits) == len && parse_int(digits, min, max, out);
-    double d = strtod(digits, NULL);
-    if (!(fabs(d) < 9007199254740992.0) || d != floor(d))
-        return false;
-    int64_t n = (int64_t)d;
-    if (n < min || n > max)
-        return false;
-    *out = n;
     return true;
 }
 

@@ -3,7 +3,7 @@
  * message: a request and its answer, as the handlers see them. Sockets are known to the front alone.
  *
  * Threads     A request belongs to the thread that was called with it. struct http_room may be used by any.
- * Ownership   What a request points to lives until its handler returns, but for a body that the handler took.
+ * Ownership   What a request points to lives until its handler returns.
  */
 #ifndef HTTP_MESSAGE_H
 #define HTTP_MESSAGE_H
@@ -59,7 +59,6 @@ struct http_request {
     size_t body_len;
     enum body_state body_state;
     size_t max_body;                /* in bytes, for such a path */
-    struct http_body *owned;        /* where `body` is; NULL while there is only a head */
     struct http_room *room;         /* to be charged for what is made of a large body */
     struct ip peer;                 /* the other end of the connection; see request_get_client */
     const struct networks *trusted; /* of reverse proxies; NULL: the peer is none of them, and speaks for himself */
@@ -73,12 +72,6 @@ static inline const char *request_get_header(const struct http_request *q, const
     return q->get_header(q->connection, name);
 }
 
-/* Moves the body out, so that it can be given back before the answer is there. q->body stands until
- * http_body_fini(out), which must come before the server is destroyed. */
-void request_take_body(const struct http_request *q, struct http_body *out);
-/* ERR_INPUT as form_parse says. request_load_form: also when the body is not of the type of a form, or not whole. */
-MUST_CHECK enum err request_load_query(const struct http_request *q, struct form *out, struct errctx *ec);
-MUST_CHECK enum err request_load_form(const struct http_request *q, struct form *out, struct errctx *ec);
 /* False when absent or longer than out can hold. */
 bool request_get_cookie(const struct http_request *q, const char *name, char *out, size_t size);
 
@@ -114,6 +107,7 @@ struct http_response {
 MUST_CHECK enum err response_add_header(struct http_response *r, const char *name, const char *value,
                                         struct errctx *ec);
 /* {"code":...,"msg":...,"content":null,"data":null}, which every dialect understands. */
+const char *response_name_status(int status); /* as "Not Found" */
 void response_set_error(struct http_response *r, int status, const char *msg);
 /* The whole answer in one piece. The body may be compressed by it. */
 void response_write(struct http_response *r, bool keep, bool head_only, struct buf *out);

@@ -37,16 +37,10 @@ static void write_readiness(const struct route_call *call, struct http_response 
 
 static void write_document(const struct route_call *call, struct http_response *r)
 {
-    struct buf context = {0};
-
     r->content_type = "application/json";
-    buf_append(&context, "", 0);
-    v1_put_context(&context, call);
-    if (buf_failed(&context))
+    v1_put_document(&r->body, call);
+    if (buf_failed(&r->body))
         response_set_error(r, 500, "out of memory for the answer");
-    else
-        v1_put_document(&r->body, context.data);
-    buf_fini(&context);
 }
 
 static void refuse_unmatched(const struct route_call *call, struct http_response *r)

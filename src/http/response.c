@@ -35,7 +35,7 @@ void response_set_error(struct http_response *r, int status, const char *msg)
     buf_puts(&r->body, ",\"content\":null,\"data\":null}");
 }
 
-static const char *status_text(int status)
+const char *response_name_status(int status)
 {
     switch (status) {
     case 200: return "OK";
@@ -115,7 +115,7 @@ static bool is_bare(const struct http_response *r)
 void response_write_head(const struct http_response *r, bool keep, const struct response_framing *framing,
                          struct buf *out)
 {
-    buf_printf(out, "HTTP/1.1 %d %s\r\n", r->status, status_text(r->status));
+    buf_printf(out, "HTTP/1.1 %d %s\r\n", r->status, response_name_status(r->status));
     if (!is_bare(r)) {
         buf_printf(out, "Content-Type: %s\r\n", r->content_type);
         if (framing->has_length)

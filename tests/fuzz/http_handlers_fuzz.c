@@ -87,7 +87,6 @@ static void answer(struct http *h, const struct http_head *head, const char *bod
     }
     response_fini(&r);
     r = (struct http_response){.status = 500, .content_type = "application/json"};
-    q.owned = &owned;
     if (len > q.max_body) {
         q.body_state = BODY_TOO_LARGE;
     } else if (head->has_length && head->length > len) {

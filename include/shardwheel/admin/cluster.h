@@ -40,11 +40,9 @@ MUST_CHECK enum err admin_load_shards(struct admin *a, const struct actor *actor
                                       struct cluster_status *out, struct refusal *r);
 
 /* `node` is its incarnation, or its name where just one that lives has it (field "node"). REFUSED_STATE: it is silent,
- * or no other node could take its shards (not with `force`). *out is the node as it is now. */
-MUST_CHECK enum err admin_drain_node(struct admin *a, const struct actor *actor, const char *node, bool force,
-                                     struct node_row *out, int64_t *now_ms, struct refusal *r);
-MUST_CHECK enum err admin_undrain_node(struct admin *a, const struct actor *actor, const char *node,
-                                       struct node_row *out, int64_t *now_ms, struct refusal *r);
+ * or no other node could take its shards (not with `force`), for a drain alone. *out is the node as it is now. */
+MUST_CHECK enum err admin_set_drain(struct admin *a, const struct actor *actor, const char *node, bool drain,
+                                    bool force, struct node_row *out, int64_t *now_ms, struct refusal *r);
 /* Asks the owner to let the shard go (field "shard"). REFUSED_STATE: nobody owns it, its owner does not live, or no
  * other node could take it; REFUSED_LIMIT: its owner is still asked to release another one. *owner is who was asked. */
 MUST_CHECK enum err admin_release_shard(struct admin *a, const struct actor *actor, int shard, struct node_row *owner,

@@ -31,20 +31,13 @@ struct group_rules {
     bool only_changed; /* a change does not check what is left as it was */
 };
 
-/* NULL: absent. */
-struct group_values {
-    const char *app_name;
-    const char *title;
-    int64_t address_type; /* 0: by heartbeats */
-    const char *addresses;
-    const char *access_token; /* "": none */
-};
-
-MUST_CHECK enum err admin_add_group(struct admin *a, const struct actor *actor, const struct group_values *values,
+/* What a group is to be, as store/group.h has it: a text that is absent is NULL, an access token of "" is none; id,
+ * has_token and update_s are not looked at. */
+MUST_CHECK enum err admin_add_group(struct admin *a, const struct actor *actor, const struct group_info *values,
                                     const struct group_rules *rules, int64_t *out_id, struct refusal *r);
 
 /* What a change is to come to, by what is there. False: refused, with `r` filled in. */
-typedef bool group_decide(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r);
+typedef bool group_decide(void *arg, const struct group_info *now, struct group_info *values, struct refusal *r);
 /* `decide` changes values, which begin as what is there; it is called again when somebody was faster. REFUSED_UNKNOWN
  * id. */
 MUST_CHECK enum err admin_change_group(struct admin *a, const struct actor *actor, int64_t id, group_decide *decide,

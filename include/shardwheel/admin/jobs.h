@@ -101,9 +101,10 @@ MUST_CHECK enum err admin_edit_job(struct admin *a, const struct actor *actor, i
  * seconds are removed by a node later. */
 MUST_CHECK enum err admin_remove_job(struct admin *a, const struct actor *actor, int64_t id,
                                      const struct job_match *match, struct refusal *r);
-/* A job that runs gets its next time anew. REFUSED_STATE "scheduleType": NONE; "scheduleConf": it has no next time. */
-MUST_CHECK enum err admin_start_job(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
-MUST_CHECK enum err admin_stop_job(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
+/* Starts or stops it. A job that runs and is started gets its next time anew. REFUSED_STATE "scheduleType": NONE;
+ * "scheduleConf": it has no next time. */
+MUST_CHECK enum err admin_set_running(struct admin *a, const struct actor *actor, int64_t id, bool running,
+                                      struct refusal *r);
 
 /* ---- firing ------------------------------------------------------------------------------------------------------ */
 

@@ -29,11 +29,9 @@ struct person {
 void person_fini(struct person *p);
 void people_destroy(struct person *list, size_t count);
 
-/* RIGHT_ADMINISTER for all of these. */
+/* RIGHT_ADMINISTER for all of these. `total`: how many the filter finds; NULL: nobody asks. */
 MUST_CHECK enum err admin_load_people(struct admin *a, const struct actor *actor, const struct user_filter *filter,
-                                      struct person **out, size_t *count, struct refusal *r);
-MUST_CHECK enum err admin_count_people(struct admin *a, const struct actor *actor, const struct user_filter *filter,
-                                       int64_t *out, struct refusal *r);
+                                      struct person **out, size_t *count, int64_t *total, struct refusal *r);
 MUST_CHECK enum err admin_load_person(struct admin *a, const struct actor *actor, int64_t id, struct person *out,
                                       struct refusal *r);
 /* Who acts is refused: REFUSED_SELF. REFUSED_UNKNOWN "id". */

@@ -21,18 +21,14 @@ struct token_spec {
     int64_t expires_ms; /* 0: never */
 };
 
-struct token {
-    struct token_row row;
-    unsigned scopes;
-};
-
+unsigned scopes_parse(const char *text); /* of a row */
 /* For who asks. Fields name, scopes, expiresAt. Who asks by a token needs its scope admin, and gives no scope that it
  * has not. REFUSED_TAKEN "name", REFUSED_LIMIT: TOKENS_MAX are there. `out` does not say when it was made. */
 MUST_CHECK enum err admin_add_token(struct admin *a, const struct identity *who, const struct token_spec *spec,
                                     char secret[TOKEN_LEN + 1], struct token_row *out, struct refusal *r);
 /* One's own, or with `all` those of everybody, for administrators. By id, behind after_id. */
 MUST_CHECK enum err admin_load_tokens(struct admin *a, const struct identity *who, bool all, int64_t after_id,
-                                      int64_t limit, struct token **out, size_t *count, struct refusal *r);
+                                      int64_t limit, struct token_row **out, size_t *count, struct refusal *r);
 /* One's own, or as an administrator anybody's. REFUSED_UNKNOWN "id". A token may always end itself. */
 MUST_CHECK enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t id, struct refusal *r);
 

@@ -35,7 +35,7 @@ struct transfer_job {
 };
 
 struct transfer {
-    struct group_values *groups; /* by app name */
+    struct group_info *groups; /* by app name */
     size_t group_count;
     struct transfer_job *jobs; /* by app name, name, id */
     size_t job_count;

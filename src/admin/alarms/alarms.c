@@ -6,32 +6,22 @@
 #include "shardwheel/config.h"
 
 /* Settings of alarms are read at start alone, so the config of the start has them. */
-static enum err read_opts(struct admin *a, struct alarms_opts *out, struct refusal *r)
+enum err admin_read_alarms(struct admin *a, struct alarms_opts *out, struct channel_rows *rows, struct refusal *r)
 {
-    struct errctx ec = {{0}};
+    struct store_session *s = NULL;
 
     *out = (struct alarms_opts){.node_name = a->opts.node_name, .resolver = a->opts.resolver};
     if (!a->opts.config)
         return refuse(r, REFUSED_OFF, NULL, "this node has no settings of alarms");
-    return refuse_error(r, alarms_read_config(a->opts.config, out, &ec), &ec);
-}
-
-/* With the rows of the table, which are the caller's to free. */
-static enum err read_all(struct admin *a, struct alarms_opts *out, struct channel_rows *rows, struct refusal *r)
-{
-    struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    enum err e = read_opts(a, out, r);
-
+    enum err e = refuse_error(r, alarms_read_config(a->opts.config, out, &r->text));
     if (e || !out->console_channels)
         return e;
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_load_channels(s, rows, &ec), &ec);
-    store_give_session(a->opts.store, s);
+        e = store_load_channels(s, rows, &r->text);
     out->rows = rows->rows;
     out->row_count = rows->count;
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_list_channels(struct admin *a, const struct actor *actor,
@@ -40,13 +30,12 @@ enum err admin_list_channels(struct admin *a, const struct actor *actor,
 {
     struct channel_rows rows = {0};
     struct alarms_opts opts;
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
-        e = read_all(a, &opts, &rows, r);
+        e = admin_read_alarms(a, &opts, &rows, r);
     if (!e)
-        e = refuse_error(r, alarms_list_channels(&opts, each, arg, &ec), &ec);
+        e = refuse_error(r, alarms_list_channels(&opts, each, arg, &r->text));
     channel_rows_fini(&rows);
     if (e)
         return e;
@@ -68,22 +57,20 @@ enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t a
 {
     bool all = actor_may(actor, RIGHT_SEE, 0);
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = check_sight(actor, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
         e = store_load_alarm_states(s, after_job, limit, all ? NULL : actor->groups, all ? 0 : actor->group_count, out,
-                                    count, &ec);
-    return admin_end(a, s, e, &ec, r);
+                                    count, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent_filter *filter, int64_t before_id,
                          size_t limit, struct sent_alarms *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = check_sight(actor, r);
 
     if (e)
@@ -92,8 +79,8 @@ enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent
     filter->group_count = filter->groups ? actor->group_count : 0;
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = store_load_told(s, filter, before_id, limit, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_load_told(s, filter, before_id, limit, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 /* Counts whom it tells of. */
@@ -117,31 +104,26 @@ static enum err note_test(struct admin *a, const struct actor *actor, const char
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "group", NULL, app);
     audit_text(&diff, "channel", NULL, channel);
-    e = audit_end(&diff, actor, "alarm.test", 0, channel ? channel : app, 0, &row, &ec);
     if (!e)
-        e = store_write_audit(s, &row, &ec);
+        e = audit_end(&diff, actor, "alarm.test", 0, channel ? channel : app, 0, &r->text);
+    if (!e)
+        e = store_write_audit(s, &diff.row, &r->text);
     audit_fini(&diff);
-    store_give_session(a->opts.store, s);
-    return refuse_error(r, e, &ec);
+    return admin_end(a, s, e, r);
 }
 
 static enum err test_all(struct admin *a, const struct actor *actor, const struct alarms_opts *opts, const char *app,
                          const char *channel, struct counting *counting, struct refusal *r)
 {
-    struct errctx ec = {{0}};
     enum err e = note_test(a, actor, app, channel, r);
 
     if (!e)
-        e = refuse_error(r, alarms_test(opts, app, channel, a->clock, count_one, counting, &ec), &ec);
+        e = refuse_error(r, alarms_test(opts, app, channel, a->clock, count_one, counting, &r->text));
     if (!e && !counting->count)
         e = channel ? refuse(r, REFUSED_UNKNOWN, "channel", "there is no channel %s", channel)
                     : refuse(r, REFUSED_STATE, NULL, "no channel serves the executor group %s", app);
@@ -159,7 +141,7 @@ enum err admin_test_alarms(struct admin *a, const struct actor *actor, const cha
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
-        e = read_all(a, &opts, &rows, r);
+        e = admin_read_alarms(a, &opts, &rows, r);
     if (!e && !opts.mail.host[0] && !opts.channels[0] && !opts.row_count)
         e = refuse(r, REFUSED_STATE, NULL, "there is no channel, and spring.mail.host is not set");
     if (!e && atomic_exchange_explicit(&a->testing_alarms, true, memory_order_acquire)) /* with the release above */

@@ -25,35 +25,18 @@ struct change {
 
 static enum err begin(struct change *c, int64_t id, struct refusal *r)
 {
-    struct admin *a = c->admin;
-    struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(c->actor, RIGHT_ADMINISTER, 0, r);
 
-    if (e)
-        return e;
-    c->opts = (struct alarms_opts){.node_name = a->opts.node_name, .resolver = a->opts.resolver};
-    if (!a->opts.config)
-        return refuse(r, REFUSED_OFF, NULL, "this node has no settings of alarms");
-    e = refuse_error(r, alarms_read_config(a->opts.config, &c->opts, &ec), &ec);
+    if (!e)
+        e = admin_read_alarms(c->admin, &c->opts, &c->rows, r);
     if (!e && !c->opts.console_channels)
         e = refuse(r, REFUSED_OFF, NULL, "shardwheel.alarm.console-channels is off: channels stand in the settings");
-    if (!e)
-        e = admin_take_session(a, &s, r);
-    if (!e)
-        e = refuse_error(r, store_load_channels(s, &c->rows, &ec), &ec);
-    store_give_session(a->opts.store, s);
     for (size_t i = 0; i < c->rows.count && !e && id; i++)
         if (c->rows.rows[i].id == id)
             c->old = c->rows.rows[i];
     if (!e && id && !c->old.id)
         e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such channel");
     return e;
-}
-
-static void end(struct change *c)
-{
-    channel_rows_fini(&c->rows);
 }
 
 struct name_search {
@@ -72,16 +55,12 @@ static void compare_name(void *arg, const struct alarm_channel *channel)
 static enum err choose_name(struct change *c, const char *kind, struct refusal *r)
 {
     struct name_search search = {.name = c->name, .found = true};
-    struct alarms_opts opts = c->opts;
-    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
-    opts.rows = c->rows.rows;
-    opts.row_count = c->rows.count;
     for (int n = 1; search.found && !e; n++) {
         snprintf(c->name, sizeof c->name, n > 1 ? "%.40s-%d" : "%.40s", kind, n);
         search.found = false;
-        e = refuse_error(r, alarms_list_channels(&opts, compare_name, &search, &ec), &ec);
+        e = refuse_error(r, alarms_list_channels(&c->opts, compare_name, &search, &r->text));
     }
     return e;
 }
@@ -92,22 +71,22 @@ static enum err check(struct change *c, struct refusal *r)
     struct channel_row *others = calloc(c->rows.count + 1, sizeof *others);
     struct alarms_opts opts = c->opts;
     const char *field = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     if (!others)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     opts.rows = others;
+    opts.row_count = 0;
     for (size_t i = 0; i < c->rows.count; i++)
         if (c->rows.rows[i].id != c->row.id)
             others[opts.row_count++] = c->rows.rows[i];
-    e = alarms_check_channel(&opts, &c->row, c->admin->clock, &field, &ec);
+    e = alarms_check_channel(&opts, &c->row, c->admin->clock, &field, &r->text);
     free(others);
     if (e == ERR_STATE)
-        return refuse(r, field ? REFUSED_TAKEN : REFUSED_LIMIT, field, "%s", ec.text);
+        return refuse(r, field ? REFUSED_TAKEN : REFUSED_LIMIT, field, "%s", r->text.text);
     if (e == ERR_INPUT && field)
-        return refuse(r, REFUSED_INVALID, field, "%s", ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_INVALID, field, "%s", r->text.text);
+    return refuse_error(r, e);
 }
 
 /* Scheme and host alone: what follows is a secret. */
@@ -121,11 +100,10 @@ static void write_host(char out[256], const char *url)
 }
 
 static enum err put_audit(const struct change *c, enum audit_kind kind, const char *action, struct audit_diff *diff,
-                          struct audit_row *out, struct refusal *r)
+                          struct refusal *r)
 {
     const struct channel_row *old = &c->old, *new = &c->row;
     char old_host[256] = "", new_host[256] = "";
-    struct errctx ec = {{0}};
 
     write_host(old_host, old->target ? old->target : "");
     write_host(new_host, new->target ? new->target : "");
@@ -138,36 +116,30 @@ static enum err put_audit(const struct change *c, enum audit_kind kind, const ch
         audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
         audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
     }
-    return refuse_error(r, audit_end(diff, c->actor, action, old->id, new->name ? new->name : old->name, 0, out, &ec),
-                        &ec);
+    return refuse_error(r, audit_end(diff, c->actor, action, old->id, new->name ? new->name : old->name, 0, &r->text));
 }
 
 static enum err write(struct change *c, enum audit_kind kind, const char *action, int64_t *id, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
-    enum err e = put_audit(c, kind, action, &diff, &audit, r);
+    enum err e = put_audit(c, kind, action, &diff, r);
 
     if (!e)
         e = admin_take_session(c->admin, &s, r);
     if (!e) {
-        e = kind == AUDIT_ADDED     ? store_add_channel(s, &c->row, CHANNELS_MAX, &audit, id, &ec)
-            : kind == AUDIT_CHANGED ? store_change_channel(s, &c->row, &audit, &ec)
-                                    : store_remove_channel(s, c->old.id, &audit, &ec);
+        e = kind == AUDIT_ADDED     ? store_add_channel(s, &c->row, CHANNELS_MAX, &diff.row, id, &r->text)
+            : kind == AUDIT_CHANGED ? store_change_channel(s, &c->row, &diff.row, &r->text)
+                                    : store_remove_channel(s, c->old.id, &diff.row, &r->text);
         if (e == ERR_STATE)
-            e = refuse(r, REFUSED_TAKEN, "name", "%s", ec.text);
+            e = refuse(r, REFUSED_TAKEN, "name", "%s", r->text.text);
         else if (e == ERR_BUSY)
-            e = refuse(r, REFUSED_LIMIT, NULL, "%s", ec.text);
+            e = refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
         else if (e == ERR_NOTFOUND)
             e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such channel");
-        else
-            e = refuse_error(r, e, &ec);
     }
-    store_give_session(c->admin->opts.store, s);
     audit_fini(&diff);
-    return e;
+    return admin_end(c->admin, s, e, r);
 }
 
 enum err admin_add_channel(struct admin *a, const struct actor *actor, const struct channel_spec *spec, int64_t *id,
@@ -187,7 +159,7 @@ enum err admin_add_channel(struct admin *a, const struct actor *actor, const str
         e = check(&c, r);
     if (!e)
         e = write(&c, AUDIT_ADDED, "channel.add", id, r);
-    end(&c);
+    channel_rows_fini(&c.rows);
     return e;
 }
 
@@ -207,7 +179,7 @@ enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_
         e = check(&c, r);
     if (!e)
         e = write(&c, AUDIT_CHANGED, "channel.update", NULL, r);
-    end(&c);
+    channel_rows_fini(&c.rows);
     return e;
 }
 
@@ -218,6 +190,6 @@ enum err admin_remove_channel(struct admin *a, const struct actor *actor, int64_
 
     if (!e)
         e = write(&c, AUDIT_REMOVED, "channel.remove", NULL, r);
-    end(&c);
+    channel_rows_fini(&c.rows);
     return e;
 }

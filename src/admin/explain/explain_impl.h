@@ -9,6 +9,7 @@
 
 #include "shardwheel/admin/explain.h"
 #include "shardwheel/cron.h"
+#include "shardwheel/store/later.h"
 
 /* What of a job says when it is due, as texts: NULL is not known. */
 enum explain_field {
@@ -61,13 +62,6 @@ struct explain_row {
     const char *misfire; /* of MARK_SKIPPED; a constant; NULL: not known */
 };
 
-struct explain_later {
-    int64_t log_id; /* 0: none yet */
-    int64_t due_s;
-    int64_t hold_until_s;
-    enum trigger_kind kind;
-};
-
 /* Who asked for a run by hand. */
 struct explain_asked {
     int64_t log_id;
@@ -91,7 +85,7 @@ struct explain_facts {
     size_t row_count;
     const struct explain_outage *outages;
     size_t outage_count;
-    const struct explain_later *later;
+    const struct later_row *later;
     size_t later_count;
     const struct explain_asked *asked;
     size_t asked_count;
@@ -128,6 +122,7 @@ MUST_CHECK enum err explain_list_due(const struct explain_facts *facts, const st
  * reason and facts: rows.c. */
 void explain_tell_rows(const struct explain_facts *facts, const struct explain_row *const *rows, size_t count,
                        struct explain_item *item);
+int explain_compare_rows(const void *a, const void *b); /* by id, for qsort */
 const struct explain_row *explain_find_row(const struct explain_facts *facts, int64_t id);
 const struct explain_outage *explain_find_outage(const struct explain_facts *facts, int64_t from_ms, int64_t to_ms);
 /* The one behind whose end a fire of that time went out; NULL: none. */

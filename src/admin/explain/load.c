@@ -37,7 +37,7 @@ struct loaded {
     struct explain_asked *asked;
     struct explain_outages outages;
     struct later_page later;
-    struct explain_later *later_list;
+
     struct run_ids ids;
     struct told_rows rows[RETRY_ROUNDS + 1];
     size_t rounds;
@@ -60,7 +60,7 @@ static void loaded_destroy(struct loaded *l)
     free(l->asked);
     explain_outages_fini(&l->outages);
     later_page_fini(&l->later);
-    free(l->later_list);
+
     run_ids_fini(&l->ids);
     for (size_t i = 0; i < l->rounds; i++)
         told_rows_fini(&l->rows[i]);
@@ -203,40 +203,21 @@ static enum err load_later(struct store_session *s, struct loaded *l, struct err
 {
     enum err e = store_list_later(s, l->facts.job_id, LATER_LOADED, &l->later, ec);
 
-    if (e)
-        return e;
-    l->later_list = calloc(l->later.count + 1, sizeof *l->later_list);
-    if (!l->later_list)
-        return no_memory(ec);
-    for (size_t i = 0; i < l->later.count; i++)
-        l->later_list[i] = (struct explain_later){.log_id = l->later.rows[i].log_id,
-                                                  .due_s = l->later.rows[i].due_s,
-                                                  .hold_until_s = l->later.rows[i].hold_until_s,
-                                                  .kind = l->later.rows[i].kind};
-    l->facts.later = l->later_list;
+    l->facts.later = l->later.rows;
     l->facts.later_count = l->later.count;
-    return ERR_OK;
+    return e;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Appends the reason that a text ends with, and gives its place in `out`; offsets, since `out` may move. */
-static size_t keep_reason(struct buf *out, const char *text)
+/* Appends what `put` makes of a text, and gives its place in `out`: an offset for now, since `out` may move. */
+static const char *keep(struct buf *out, void (*put)(struct buf *out, const char *text), const char *text)
 {
     size_t at = out->len;
 
-    explain_put_reason(out, text);
+    put(out, text);
     buf_putc(out, '\0');
-    return at;
-}
-
-static size_t keep_killer(struct buf *out, const char *handle_msg)
-{
-    size_t at = out->len;
-
-    explain_put_killer(out, handle_msg);
-    buf_putc(out, '\0');
-    return at;
+    return (const char *)(uintptr_t)at;
 }
 
 static void read_mark(const struct loaded *l, const struct told_row *told, struct explain_row *row)
@@ -279,17 +260,9 @@ static void read_row(struct loaded *l, const struct told_row *told, bool in_rang
     read_mark(l, told, row);
     if (row->mark == MARK_SKIPPED)
         explain_find_skip(told->tail, &row->skip, &row->misfire);
-    /* Places in the buffer for now. */
-    row->killer = (const char *)(uintptr_t)keep_killer(&l->texts, told->handle_head);
-    row->trigger_text = (const char *)(uintptr_t)keep_reason(&l->texts, told->tail);
-    row->handle_text = (const char *)(uintptr_t)keep_reason(&l->texts, told->handle_head);
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-    const struct explain_row *x = a, *y = b;
-
-    return x->id < y->id ? -1 : x->id > y->id;
+    row->killer = keep(&l->texts, explain_put_killer, told->handle_head);
+    row->trigger_text = keep(&l->texts, explain_put_reason, told->tail);
+    row->handle_text = keep(&l->texts, explain_put_reason, told->handle_head);
 }
 
 static enum err add_rows(struct loaded *l, const struct told_rows *told, bool in_range, struct errctx *ec)
@@ -302,7 +275,7 @@ static enum err add_rows(struct loaded *l, const struct told_rows *told, bool in
     l->row_list = grown;
     for (size_t i = 0; i < told->count; i++)
         read_row(l, &told->items[i], in_range, &grown[n++]);
-    qsort(grown, n, sizeof *grown, compare_rows);
+    qsort(grown, n, sizeof *grown, explain_compare_rows);
     l->facts.rows = grown;
     l->facts.row_count = n;
     return ERR_OK;
@@ -394,35 +367,34 @@ static enum err shorten(struct loaded *l, struct errctx *ec)
 static enum err load_all(struct admin *a, const struct actor *actor, struct store_session *s, struct loaded *l,
                          struct refusal *r)
 {
-    struct errctx ec = {{0}};
-    enum err e = store_load_wall_ms(s, &l->facts.now_ms, &ec);
+    enum err e = store_load_wall_ms(s, &l->facts.now_ms, &r->text);
 
     if (!e)
-        e = load_job(a, s, l, &ec);
+        e = load_job(a, s, l, &r->text);
     if (!e)
-        e = load_changes(s, l, &ec);
+        e = load_changes(s, l, &r->text);
     if (!e && l->group == 0)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64 ", and nothing is known of one",
                       l->facts.job_id);
     if (!e && refuse_unless(actor, RIGHT_SEE, l->group, r))
         return ERR_DENIED;
     if (!e)
-        e = explain_load_outages(s, &l->facts, &l->outages, &ec);
+        e = explain_load_outages(s, &l->facts, &l->outages, &r->text);
     if (!e) {
         l->facts.outages = l->outages.items;
         l->facts.outage_count = l->outages.count;
-        e = load_later(s, l, &ec);
+        e = load_later(s, l, &r->text);
     }
     if (!e)
-        e = shorten(l, &ec);
+        e = shorten(l, &r->text);
     if (!e && !(l->whole && l->is_cut)) {
-        e = load_rows(s, l, &ec);
+        e = load_rows(s, l, &r->text);
         l->is_cut = l->is_cut || e == ERR_TIMEOUT;
         e = l->whole && e == ERR_TIMEOUT ? ERR_OK : e;
     }
     if (e == ERR_TIMEOUT)
         return refuse(r, REFUSED_LIMIT, NULL, "the log has too many rows for that time: ask for a shorter one");
-    return refuse_error(r, e, &ec);
+    return e;
 }
 
 static enum err check_range(const struct actor *actor, int64_t from_ms, int64_t to_ms, struct refusal *r)
@@ -443,7 +415,6 @@ enum err explain_job(struct admin *a, const struct actor *actor, int64_t job_id,
 {
     struct store_session *s = NULL;
     struct loaded *l = NULL;
-    struct errctx ec = {{0}};
     enum err e = check_range(actor, from_ms, to_ms, r);
 
     if (!e)
@@ -457,13 +428,13 @@ enum err explain_job(struct admin *a, const struct actor *actor, int64_t job_id,
         l->facts.max_year = zone_to_civil(a->opts.zone, to_ms / 1000).year + CRON_YEARS;
         e = load_all(a, actor, s, l, r);
     } else {
-        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+        e = no_memory(&r->text);
     }
-    store_give_session(a->opts.store, s);
+    e = admin_end(a, s, e, r);
     if (!e && whole && l->is_cut)
         *out = (struct explanation){.job_id = job_id, .from_ms = from_ms, .until_ms = from_ms};
     else if (!e)
-        e = refuse_error(r, explain_decide(&l->facts, out, &ec), &ec);
+        e = refuse_error(r, explain_decide(&l->facts, out, &r->text));
     if (e)
         loaded_destroy(l);
     else

@@ -2,6 +2,7 @@
 /* What rows of the log say of a due time. */
 #include "admin/explain/explain_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "shardwheel/job/codes.h"
@@ -12,18 +13,16 @@
 #define RETRY_STEPS 100     /* more are not followed */
 #define SEND_WINDOW_MS 6000 /* what is planned ahead */
 
+int explain_compare_rows(const void *a, const void *b)
+{
+    return compare_int64(&((const struct explain_row *)a)->id, &((const struct explain_row *)b)->id);
+}
+
 const struct explain_row *explain_find_row(const struct explain_facts *facts, int64_t id)
 {
-    size_t low = 0, high = facts->row_count;
+    const struct explain_row key = {.id = id};
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (facts->rows[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < facts->row_count && facts->rows[low].id == id ? &facts->rows[low] : NULL;
+    return facts->row_count ? bsearch(&key, facts->rows, facts->row_count, sizeof key, explain_compare_rows) : NULL;
 }
 
 const struct explain_outage *explain_find_outage(const struct explain_facts *facts, int64_t from_ms, int64_t to_ms)
@@ -190,7 +189,7 @@ static const struct explain_row *follow(const struct explain_facts *facts, const
 }
 
 /* A retry that waits stands for the second in which it becomes due; it does not name its row. */
-static const struct explain_later *find_waiting_retry(const struct explain_facts *facts, const struct explain_row *last)
+static const struct later_row *find_waiting_retry(const struct explain_facts *facts, const struct explain_row *last)
 {
     for (size_t i = 0; i < facts->later_count; i++)
         if (facts->later[i].kind == TRIGGER_RETRY && facts->later[i].log_id == 0 &&
@@ -202,7 +201,7 @@ static const struct explain_later *find_waiting_retry(const struct explain_facts
 static enum explain_state tell_retries(const struct explain_facts *facts, const struct explain_row *first,
                                        const struct explain_row *last, struct explain_item *item)
 {
-    const struct explain_later *waiting = NULL;
+    const struct later_row *waiting = NULL;
     struct explain_end end;
 
     find_end(facts, last, &end);

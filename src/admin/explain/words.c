@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "shardwheel/history.h"
+#include "shardwheel/text.h"
 
 #define MESSAGE_MAX 160 /* bytes of a message in a sentence */
 
@@ -149,11 +150,8 @@ static void put_outage(struct buf *out, const struct explain_outage *o)
 /* ": what it said", cut between two characters. */
 static void put_message(struct buf *out, const char *text)
 {
-    size_t len = strlen(text);
+    size_t len = utf8_cut(text, strlen(text), MESSAGE_MAX);
 
-    if (len > MESSAGE_MAX)
-        for (len = MESSAGE_MAX; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
-            len--;
     if (len == 0)
         return;
     buf_puts(out, ": ");

@@ -16,20 +16,11 @@ enum err glue_may_save(const struct admin *a, const char *glue_type, struct refu
                   a->opts.glue == GLUE_OFF ? "off" : "bean-only");
 }
 
-/* A source that the switch keeps from being saved, also that of a BEAN job, which nobody runs. */
-static enum err refuse_when_off(const struct admin *a, struct refusal *r)
-{
-    return glue_may_save(a, "GLUE", r);
-}
-
 static enum err load(struct store_session *s, int64_t job_id, struct glue_now *out, struct refusal *r)
 {
-    struct errctx ec = {{0}};
-    enum err e = store_load_glue(s, job_id, out, &ec);
+    enum err e = store_load_glue(s, job_id, out, &r->text);
 
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, job_id);
-    return refuse_error(r, e, &ec);
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, job_id) : e;
 }
 
 enum err admin_load_glue(struct admin *a, const struct actor *actor, int64_t job_id, struct glue_now *out,
@@ -42,30 +33,14 @@ enum err admin_load_glue(struct admin *a, const struct actor *actor, int64_t job
         e = load(s, job_id, out, r);
     if (!e && (e = refuse_unless(actor, RIGHT_SEE, out->group, r)))
         glue_now_fini(out);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-static size_t count_units(const char *text)
-{
-    size_t units = 0, left = strlen(text);
-
-    while (left > 0) {
-        size_t n = utf8_measure(text, left);
-
-        n = n ? n : 1;
-        units += n == 4 ? 2 : 1;
-        text += n;
-        left -= n;
-    }
-    return units;
-}
-
 static enum err check_save(const struct glue_save *save, struct refusal *r)
 {
-    size_t units = save->remark ? count_units(save->remark) : 0;
+    size_t units = save->remark ? utf8_count(save->remark, strlen(save->remark), /*utf16=*/true) : 0;
 
     if (save->source_needed && str_is_blank(save->source))
         return refuse(r, REFUSED_REQUIRED, "glueSource", "glueSource is needed");
@@ -88,20 +63,16 @@ static enum err write_save(struct admin *a, struct store_session *s, const struc
                                        .now_s = time_floor_div(clock_wall_ms(a->clock), 1000),
                                        .from = save->from};
     struct audit_diff diff;
-    struct audit_row row;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_source(&diff, "glueSource", now->source, save->source);
     audit_text(&diff, "glueRemark", now->remark, save->remark);
-    e = audit_end(&diff, actor, "glue.save", save->job_id, now->name, now->group, &row, &ec);
+    e = audit_end(&diff, actor, "glue.save", save->job_id, now->name, now->group, &r->text);
     if (!e)
-        e = store_save_glue(s, &change, &row, updated_s, &ec);
+        e = store_save_glue(s, &change, &diff.row, updated_s, &r->text);
     audit_fini(&diff);
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, save->job_id);
-    return refuse_error(r, e, &ec);
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, save->job_id) : e;
 }
 
 enum err admin_save_glue(struct admin *a, const struct actor *actor, const struct glue_save *save, int64_t *updated_s,
@@ -118,14 +89,13 @@ enum err admin_save_glue(struct admin *a, const struct actor *actor, const struc
     if (!e)
         e = refuse_unless(actor, RIGHT_CHANGE, now.group, r);
     if (!e)
-        e = refuse_when_off(a, r);
+        e = glue_may_save(a, "GLUE", r); /* also the source of a BEAN job, which nobody runs */
     if (!e && save->source && strlen(save->source) > GLUE_SOURCE_MAX)
         e = refuse_length(r, "glueSource", 0, GLUE_SOURCE_MAX, "glueSource is longer than %d bytes", GLUE_SOURCE_MAX);
     if (!e)
         e = write_save(a, s, actor, save, &now, updated_s, r);
     glue_now_fini(&now);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- versions ---------------------------------------------------------------------------------------------------- */
@@ -145,33 +115,24 @@ enum err admin_list_glue(struct admin *a, const struct actor *actor, int64_t job
                          struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
         e = may_see(s, actor, job_id, r);
     if (!e)
-        e = refuse_error(r, store_load_glue_versions(s, job_id, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
-    return e;
+        e = store_load_glue_versions(s, job_id, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_glue_version(struct admin *a, const struct actor *actor, int64_t job_id, int64_t version,
                                  struct glue_versions *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
         e = may_see(s, actor, job_id, r);
-    if (!e) {
-        e = store_load_glue_version(s, job_id, version, out, &ec);
-        if (e == ERR_NOTFOUND)
-            e = refuse(r, REFUSED_UNKNOWN, "version", "job %" PRId64 " has no version %" PRId64, job_id, version);
-        else
-            e = refuse_error(r, e, &ec);
-    }
-    store_give_session(a->opts.store, s);
-    return e;
+    if (!e && (e = store_load_glue_version(s, job_id, version, out, &r->text)) == ERR_NOTFOUND)
+        e = refuse(r, REFUSED_UNKNOWN, "version", "job %" PRId64 " has no version %" PRId64, job_id, version);
+    return admin_end(a, s, e, r);
 }

@@ -56,7 +56,6 @@ enum err admin_check_address(struct admin *a, const struct actor *actor, const c
                              struct address_verdict *out, struct refusal *r)
 {
     struct group_infos list = {0};
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
@@ -64,7 +63,7 @@ enum err admin_check_address(struct admin *a, const struct actor *actor, const c
     if (!e && group)
         e = admin_show_group(a, actor, group, &list, r);
     if (!e)
-        e = refuse_error(r, ask(a, address, group ? list.items : NULL, out, &ec), &ec);
+        e = refuse_error(r, ask(a, address, group ? list.items : NULL, out, &r->text));
     group_infos_fini(&list);
     return e;
 }

@@ -60,18 +60,6 @@ static bool is_refused_text(const char *text, const struct group_rules *rules)
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-/* In units of UTF-16, as the original counts, or in characters, as columns do. */
-static size_t measure(const char *text, bool utf16)
-{
-    size_t count = 0, len = strlen(text);
-
-    for (size_t at = 0, n; at < len; at += n ? n : 1) {
-        n = utf8_measure(text + at, len - at);
-        count += utf16 && n == 4 ? 2 : 1;
-    }
-    return count;
-}
-
 static bool is_as_it_was(const char *text, const char *was, const struct group_rules *rules)
 {
     return rules->only_changed && text && was && !strcmp(text, was);
@@ -81,7 +69,7 @@ static enum err check_app_name(const char *name, const struct group_rules *rules
 {
     if (str_is_blank(name))
         return refuse(r, REFUSED_REQUIRED, "appname", "the app name is missing");
-    size_t length = measure(name, /*utf16=*/true);
+    size_t length = utf8_count(name, strlen(name), /*utf16=*/true);
     if (length < APP_NAME_MIN || length > APP_NAME_MAX)
         return refuse_length(r, "appname", APP_NAME_MIN, APP_NAME_MAX, "the app name must have %d to %d characters",
                              APP_NAME_MIN, APP_NAME_MAX);
@@ -97,7 +85,7 @@ static enum err check_title(const char *title, const struct group_rules *rules, 
         return refuse(r, REFUSED_REQUIRED, "title", "the title is missing");
     if (is_refused_text(title, rules))
         return refuse(r, REFUSED_INVALID, "title", "the title has script in it, or characters that it must not");
-    if (measure(title, /*utf16=*/false) > (size_t)columns->title_chars)
+    if (utf8_count(title, strlen(title), /*utf16=*/false) > (size_t)columns->title_chars)
         return refuse_length(r, "title", 1, (size_t)columns->title_chars, "the title must have %d characters at most",
                              columns->title_chars);
     return ERR_OK;
@@ -153,13 +141,13 @@ static enum err check_token(const char *token, const struct group_columns *colum
         return ERR_OK;
     if (!columns->has_token)
         return refuse(r, REFUSED_OFF, "accessToken", "executor groups of this database have no access tokens");
-    if (measure(token, /*utf16=*/false) > TOKEN_CHARS_MAX)
+    if (utf8_count(token, strlen(token), /*utf16=*/false) > TOKEN_CHARS_MAX)
         return refuse_length(r, "accessToken", 0, TOKEN_CHARS_MAX, "the access token must have %d characters at most",
                              TOKEN_CHARS_MAX);
     return ERR_OK;
 }
 
-enum err group_check(const struct admin *a, const struct group_values *values, const struct group_info *now,
+enum err group_check(const struct admin *a, const struct group_info *values, const struct group_info *now,
                      const struct group_rules *rules, const struct group_columns *columns, struct refusal *r)
 {
     enum err e = ERR_OK;
@@ -169,9 +157,9 @@ enum err group_check(const struct admin *a, const struct group_values *values, c
     if (!e && !(now && is_as_it_was(values->title, now->title, rules)))
         e = check_title(values->title, rules, columns, r);
     if (!e && values->address_type != 0 &&
-        !(now && now->address_type != 0 && is_as_it_was(values->addresses, now->address_list, rules)))
-        e = check_addresses(a, values->addresses, rules, r);
-    if (!e && values->address_type == 0 && values->addresses && strlen(values->addresses) > ADDRESS_LIST_BYTES)
+        !(now && now->address_type != 0 && is_as_it_was(values->address_list, now->address_list, rules)))
+        e = check_addresses(a, values->address_list, rules, r);
+    if (!e && values->address_type == 0 && values->address_list && strlen(values->address_list) > ADDRESS_LIST_BYTES)
         e = refuse_length(r, "addressList", 0, ADDRESS_LIST_BYTES, "the addresses must have %d bytes at most",
                           ADDRESS_LIST_BYTES);
     if (!e && (values->address_type < -128 || values->address_type > 127))

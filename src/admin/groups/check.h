@@ -7,8 +7,10 @@
 
 #define ADDRESS_LIST_BYTES 65535 /* of the TEXT column */
 
+/* One item. REFUSED_UNKNOWN "id"; an error of the store is for admin_end. read.c */
+MUST_CHECK enum err group_load(struct store_session *s, int64_t id, struct group_infos *out, struct refusal *r);
 /* All but who else has the app name. `now`: what is changed; NULL: a new one. */
-MUST_CHECK enum err group_check(const struct admin *a, const struct group_values *values, const struct group_info *now,
+MUST_CHECK enum err group_check(const struct admin *a, const struct group_info *values, const struct group_info *now,
                                 const struct group_rules *rules, const struct group_columns *columns,
                                 struct refusal *r);
 

@@ -100,12 +100,11 @@ static void count_runs(struct groups_figures *out, const struct overview *o, int
 static enum err load_beats(struct admin *a, int64_t now_s, struct executor_beats *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = store_load_executor_beats(s, now_s, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_load_executor_beats(s, now_s, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_group_figures(struct admin *a, const struct actor *actor, const int64_t *ids, size_t count,

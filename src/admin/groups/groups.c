@@ -60,58 +60,45 @@ static enum err load_registered(struct admin *a, struct store_session *s, const 
 
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
-static enum err check_name_is_free(struct store_session *s, const struct group_values *values, int64_t but,
+static enum err check_name_is_free(struct store_session *s, const struct group_info *values, int64_t but,
                                    struct refusal *r)
 {
     bool taken = false;
-    struct errctx ec = {{0}};
+    enum err e = store_is_app_name_taken(s, values->app_name, but, &taken, &r->text);
 
-    enum err e = refuse_error(r, store_is_app_name_taken(s, values->app_name, but, &taken, &ec), &ec);
-    if (!e && taken)
-        e = refuse(r, REFUSED_TAKEN, "appname", "another executor group has that app name");
-    return e;
+    return !e && taken ? refuse(r, REFUSED_TAKEN, "appname", "another executor group has that app name") : e;
 }
 
 static enum err insert(struct admin *a, struct store_session *s, const struct actor *actor,
-                       const struct group_values *values, int64_t *out_id, struct refusal *r)
+                       const struct group_info *group, int64_t *out_id, struct refusal *r)
 {
-    struct group_info group = {.app_name = values->app_name,
-                               .title = values->title,
-                               .address_type = values->address_type,
-                               .address_list = values->addresses,
-                               .access_token = values->access_token};
     struct audit_diff d;
-    struct audit_row row;
-    struct errctx ec = {{0}};
 
     audit_begin(&d, AUDIT_ADDED);
-    put_audit(&d, NULL, &group);
-    enum err e = audit_end(&d, actor, "group.add", 0, group.app_name, 0, &row, &ec);
+    put_audit(&d, NULL, group);
+    enum err e = audit_end(&d, actor, "group.add", 0, group->app_name, 0, &r->text);
     if (!e)
-        e = store_insert_group(s, &group, clock_wall_ms(a->clock) / 1000, &row, out_id, &ec);
+        e = store_insert_group(s, group, clock_wall_ms(a->clock) / 1000, &d.row, out_id, &r->text);
     audit_fini(&d);
-    return refuse_error(r, e, &ec);
+    return e;
 }
 
-enum err admin_add_group(struct admin *a, const struct actor *actor, const struct group_values *values,
+enum err admin_add_group(struct admin *a, const struct actor *actor, const struct group_info *values,
                          const struct group_rules *rules, int64_t *out_id, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct group_columns columns;
-    struct errctx ec = {{0}};
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (e)
-        return e;
-    e = refuse_error(r, store_get_group_columns(s, &columns, &ec), &ec);
+    if (!e)
+        e = store_get_group_columns(s, &columns, &r->text);
     if (!e)
         e = group_check(a, values, NULL, rules, &columns, r);
     if (!e && rules->unique)
         e = check_name_is_free(s, values, 0, r);
     if (!e)
         e = insert(a, s, actor, values, out_id, r);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- change ------------------------------------------------------------------------------------------------------ */
@@ -120,16 +107,14 @@ static enum err update(struct admin *a, struct store_session *s, const struct ac
                        const struct group_info *now, const struct group_info *to, struct refusal *r)
 {
     struct audit_diff d;
-    struct audit_row row;
-    struct errctx ec = {{0}};
 
     audit_begin(&d, AUDIT_CHANGED);
     put_audit(&d, now, to);
-    enum err e = audit_end(&d, actor, "group.update", now->id, to->app_name, now->id, &row, &ec);
+    enum err e = audit_end(&d, actor, "group.update", now->id, to->app_name, now->id, &r->text);
     if (!e)
-        e = store_update_group(s, now, to, clock_wall_ms(a->clock) / 1000, audit_differs(&d) ? &row : NULL, &ec);
+        e = store_update_group(s, now, to, clock_wall_ms(a->clock) / 1000, audit_differs(&d) ? &d.row : NULL, &r->text);
     audit_fini(&d);
-    return refuse_error(r, e, &ec);
+    return e;
 }
 
 struct change {
@@ -140,28 +125,15 @@ struct change {
     bool checks_first;               /* of a removal */
 };
 
-static enum err load_one(struct store_session *s, int64_t id, struct group_infos *out, struct refusal *r)
-{
-    struct errctx ec = {{0}};
-
-    enum err e = store_load_group(s, id, out, &ec);
-    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", ec.text) : refuse_error(r, e, &ec);
-}
-
 static enum err decide_values(struct admin *a, struct store_session *s, const struct change *change,
-                              const struct group_info *now, struct group_values *values, struct refusal *r)
+                              const struct group_info *now, struct group_info *values, struct refusal *r)
 {
     struct group_columns columns;
-    struct errctx ec = {{0}};
 
-    *values = (struct group_values){.app_name = now->app_name,
-                                    .title = now->title,
-                                    .address_type = now->address_type,
-                                    .addresses = now->address_list,
-                                    .access_token = now->access_token};
+    *values = *now;
     if (!change->decide(change->arg, now, values, r))
         return ERR_INPUT;
-    enum err e = refuse_error(r, store_get_group_columns(s, &columns, &ec), &ec);
+    enum err e = store_get_group_columns(s, &columns, &r->text);
     if (!e)
         e = group_check(a, values, now, change->rules, &columns, r);
     if (!e && change->rules->unique && strcmp(values->app_name, now->app_name) != 0)
@@ -174,41 +146,34 @@ static enum err check_unknown(struct admin *a, struct store_session *s, const st
 {
     static const struct group_info none = {.app_name = "", .title = ""};
     struct refusal unknown = *r;
-    struct group_values values;
-    enum err e = decide_values(a, s, change, &none, &values, r);
+    struct group_info values;
 
-    if (!e) {
+    *r = (struct refusal){0};
+    enum err e = decide_values(a, s, change, &none, &values, r);
+    if (!e)
         *r = unknown;
-        e = ERR_NOTFOUND;
-    }
-    return e;
+    return e ? e : ERR_NOTFOUND;
 }
 
 static enum err change_once(struct admin *a, struct store_session *s, const struct actor *actor,
                             const struct change *change, struct refusal *r)
 {
     struct group_infos list = {0};
-    struct group_values values;
+    struct group_info to;
     char *registered = NULL;
-    struct errctx ec = {{0}};
-    enum err e = load_one(s, change->id, &list, r);
+    enum err e = group_load(s, change->id, &list, r);
 
     if (e == ERR_NOTFOUND && change->rules->checks_first)
         return check_unknown(a, s, change, r);
     if (e)
         return e;
-    e = decide_values(a, s, change, list.items, &values, r);
-    if (!e && values.address_type == 0)
-        e = refuse_error(r, load_registered(a, s, values.app_name, &registered, &ec), &ec);
-    if (!e) {
-        struct group_info to = {.id = change->id,
-                                .app_name = values.app_name,
-                                .title = values.title,
-                                .address_type = values.address_type,
-                                .address_list = values.address_type == 0 ? registered : values.addresses,
-                                .access_token = values.access_token};
-        e = update(a, s, actor, list.items, &to, r);
+    e = decide_values(a, s, change, list.items, &to, r);
+    if (!e && to.address_type == 0) {
+        e = load_registered(a, s, to.app_name, &registered, &r->text);
+        to.address_list = registered;
     }
+    if (!e)
+        e = update(a, s, actor, list.items, &to, r);
     free(registered);
     group_infos_fini(&list);
     return e;
@@ -221,13 +186,9 @@ enum err admin_change_group(struct admin *a, const struct actor *actor, int64_t 
     struct store_session *s = NULL;
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (e)
-        return e;
-    e = change_once(a, s, actor, &change, r);
-    for (int i = 1; i < TRIES && e == ERR_CONFLICT; i++)
+    for (int i = 0; s && i < TRIES && (i == 0 || e == ERR_CONFLICT); i++)
         e = change_once(a, s, actor, &change, r);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- remove ------------------------------------------------------------------------------------------------------ */
@@ -245,13 +206,14 @@ static enum err refuse_removal(enum group_removal removal, struct refusal *r)
 static enum err refuse_unknown(struct store_session *s, int64_t id, struct refusal *r)
 {
     enum group_removal removal = GROUP_REMOVED;
-    struct refusal unknown = *r, first = {0};
-    struct errctx ec = {{0}};
+    struct refusal unknown = *r;
 
-    enum err e = refuse_error(&first, store_check_removal(s, id, &removal, &ec), &ec);
+    *r = (struct refusal){0};
+    enum err e = store_check_removal(s, id, &removal, &r->text);
     if (!e)
-        e = refuse_removal(removal, &first);
-    *r = e ? first : unknown;
+        e = refuse_removal(removal, r);
+    if (!e)
+        *r = unknown;
     return e ? e : ERR_NOTFOUND;
 }
 
@@ -260,11 +222,9 @@ static enum err remove_once(struct store_session *s, const struct actor *actor, 
 {
     enum group_removal removal = GROUP_REMOVED;
     struct group_infos list = {0};
-    struct group_values values = {0};
+    struct group_info values;
     struct audit_diff d;
-    struct audit_row row;
-    struct errctx ec = {{0}};
-    enum err e = load_one(s, change->id, &list, r);
+    enum err e = group_load(s, change->id, &list, r);
 
     if (e == ERR_NOTFOUND && change->checks_first)
         return refuse_unknown(s, change->id, r);
@@ -272,14 +232,14 @@ static enum err remove_once(struct store_session *s, const struct actor *actor, 
         return e;
     audit_begin(&d, AUDIT_REMOVED);
     put_audit(&d, list.items, NULL);
-    if (change->decide && !change->decide(change->arg, list.items, &values, r)) {
+    if (change->decide && !change->decide(change->arg, list.items, &values, r))
         e = ERR_INPUT;
-    } else {
-        e = audit_end(&d, actor, "group.remove", change->id, list.items->app_name, change->id, &row, &ec);
-        if (!e)
-            e = store_remove_group(s, list.items, &row, &removal, &ec);
-        e = e ? refuse_error(r, e, &ec) : refuse_removal(removal, r);
-    }
+    if (!e)
+        e = audit_end(&d, actor, "group.remove", change->id, list.items->app_name, change->id, &r->text);
+    if (!e)
+        e = store_remove_group(s, list.items, &d.row, &removal, &r->text);
+    if (!e)
+        e = refuse_removal(removal, r);
     audit_fini(&d);
     group_infos_fini(&list);
     return e;
@@ -292,11 +252,7 @@ enum err admin_remove_group(struct admin *a, const struct actor *actor, int64_t 
     struct store_session *s = NULL;
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (e)
-        return e;
-    e = remove_once(s, actor, &change, r);
-    for (int i = 1; i < TRIES && e == ERR_CONFLICT; i++)
+    for (int i = 0; s && i < TRIES && (i == 0 || e == ERR_CONFLICT); i++)
         e = remove_once(s, actor, &change, r);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }

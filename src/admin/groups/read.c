@@ -4,6 +4,7 @@
 #include "shardwheel/admin/overview.h"
 
 #include "admin/admin_impl.h"
+#include "admin/groups/check.h"
 #include "shardwheel/registry.h"
 
 #include <stdlib.h>
@@ -19,25 +20,24 @@ static void hide_tokens(const struct actor *actor, struct group_infos *list)
         list->items[i].access_token = NULL;
 }
 
-static enum err refuse_unknown(struct refusal *r, enum err e, const struct errctx *ec)
+enum err group_load(struct store_session *s, int64_t id, struct group_infos *out, struct refusal *r)
 {
-    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", ec->text) : refuse_error(r, e, ec);
+    enum err e = store_load_group(s, id, out, &r->text);
+
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text) : e;
 }
 
 enum err admin_show_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
                           struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = refuse_unknown(r, store_load_group(s, id, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = group_load(s, id, out, r);
     if (!e)
         hide_tokens(actor, out);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
@@ -62,28 +62,24 @@ static enum err load_list(struct admin *a, const struct group_filter *filter, co
 {
     struct store_session *s = NULL;
     struct group_infos list = {0};
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, &list, &ec)
-                     : store_list_groups(s, filter, range->from, range->limit, &list, &ec);
+    if (!e)
+        e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, &list, &r->text)
+                         : store_list_groups(s, filter, range->from, range->limit, &list, &r->text);
     if (!e && total) {
-        e = store_count_groups(s, filter, COUNT_LIMIT_MS, total, &ec);
+        e = store_count_groups(s, filter, COUNT_LIMIT_MS, total, &r->text);
         *is_estimate = e == ERR_TIMEOUT;
         if (e == ERR_TIMEOUT) {
             *total = (range->after ? 0 : range->from) + (int64_t)list.count;
             e = ERR_OK;
         }
     }
-    store_give_session(a->opts.store, s);
-    if (e) {
+    if (e)
         group_infos_fini(&list);
-        return refuse_error(r, e, &ec);
-    }
-    *out = list;
-    return ERR_OK;
+    else
+        *out = list;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_list_groups(struct admin *a, const struct actor *actor, const char *app_name, const char *title,
@@ -206,23 +202,20 @@ enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_
     struct group_executors list = {0};
     const struct overview *o = NULL;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
+    int64_t now_s = clock_wall_ms(a->clock) / 1000;
     enum err e = admin_load_group(a, actor, id, &list.group, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (!e) {
-        e = store_load_group_beats(s, list.group.items->app_name, clock_wall_ms(a->clock) / 1000 - MISSED_HOLD_S,
-                                   &list.beats, &ec);
-        store_give_session(a->opts.store, s);
-        if (!e)
-            e = merge(a, &list, &ec);
-        e = refuse_error(r, e, &ec);
-    }
+    if (!e)
+        e = store_load_group_beats(s, list.group.items->app_name, now_s - MISSED_HOLD_S, &list.beats, &r->text);
+    if (!e)
+        e = merge(a, &list, &r->text);
+    e = admin_end(a, s, e, r);
     if (!e)
         e = admin_get_overview(a, actor, &o, r);
     if (!e)
-        count_runs(&list, o, clock_wall_ms(a->clock) / 1000);
+        count_runs(&list, o, now_s);
     overview_put(o);
     if (e)
         group_executors_fini(&list);
@@ -244,13 +237,12 @@ enum err admin_list_group_jobs(struct admin *a, const struct actor *actor, int64
 {
     struct store_session *s = NULL;
     struct group_infos group = {0};
-    struct errctx ec = {{0}};
     enum err e = admin_load_group(a, actor, id, &group, r);
 
     group_infos_fini(&group);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = store_list_group_jobs(s, id, after, limit, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_list_group_jobs(s, id, after, limit, out, &r->text);
+    return admin_end(a, s, e, r);
 }

@@ -9,16 +9,12 @@
 
 #define LIMIT_MS 2000
 
-static enum err refuse_unless_sees(const struct actor *actor, struct refusal *r)
-{
-    return actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
-}
-
-static enum err refuse_slow(struct refusal *r, enum err e, const struct errctx *ec)
+/* As admin_end, of what may take too long. */
+static enum err end_slow(struct admin *a, struct store_session *s, enum err e, struct refusal *r)
 {
     if (e == ERR_TIMEOUT)
-        return refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for a shorter time, or for less");
-    return refuse_error(r, e, ec);
+        e = refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for a shorter time, or for less");
+    return admin_end(a, s, e, r);
 }
 
 /* ---- audit ------------------------------------------------------------------------------------------------------- */
@@ -38,22 +34,17 @@ enum err admin_list_audit(struct admin *a, const struct actor *actor, const stru
 {
     struct audit_filter scoped = *filter;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e =
         filter->job_group ? refuse_unless(actor, RIGHT_SEE, filter->job_group, r) : refuse_unless_sees(actor, r);
 
+    set_scope(actor, &scoped);
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
-    set_scope(actor, &scoped);
-    e = store_load_audit(s, &scoped, place, limit + 1, LIMIT_MS, out, &ec);
-    store_give_session(a->opts.store, s);
-    if (e)
-        return refuse_slow(r, e, &ec);
-    *more = out->count > limit;
+    if (!e)
+        e = end_slow(a, s, store_load_audit(s, &scoped, place, limit + 1, LIMIT_MS, out, &r->text), r);
+    *more = !e && out->count > limit;
     out->count = *more ? limit : out->count;
-    return ERR_OK;
+    return e;
 }
 
 /* The right in the job's group; of a job that is gone the rows themselves say whose they are. */
@@ -62,15 +53,14 @@ static enum err refuse_unless_sees_job(struct admin *a, const struct actor *acto
 {
     struct store_session *s = NULL;
     int64_t group = 0;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &ec), &ec);
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = store_load_job_groups(s, &job_id, 1, &group, &r->text);
     *found = group > 0;
-    return e || group == 0 ? e : refuse_unless(actor, RIGHT_SEE, group, r);
+    if (!e && group)
+        e = refuse_unless(actor, RIGHT_SEE, group, r);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_list_job_changes(struct admin *a, const struct actor *actor, int64_t job_id, struct history_place place,
@@ -98,23 +88,18 @@ enum err admin_list_events(struct admin *a, const struct actor *actor, const str
 {
     struct event_filter scoped = *filter;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = refuse_unless_sees(actor, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
     scoped.all_groups = actor->role == ROLE_ADMIN || actor->all_groups;
     scoped.groups = actor->groups;
     scoped.group_count = actor->group_count;
-    e = store_load_events(s, &scoped, place, limit + 1, LIMIT_MS, out, &ec);
-    store_give_session(a->opts.store, s);
-    if (e)
-        return refuse_slow(r, e, &ec);
-    *more = out->count > limit;
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = end_slow(a, s, store_load_events(s, &scoped, place, limit + 1, LIMIT_MS, out, &r->text), r);
+    *more = !e && out->count > limit;
     out->count = *more ? limit : out->count;
-    return ERR_OK;
+    return e;
 }
 
 /* ---- minutes ----------------------------------------------------------------------------------------------------- */
@@ -197,7 +182,6 @@ enum err admin_load_minutes(struct admin *a, const struct actor *actor, int64_t 
     struct history_points points = {0};
     struct summing sum = {.points = &points, .step_s = step_s};
     struct store_session *s = NULL;
-    struct errctx ec;
     enum err e = refuse_unless_sees(actor, r);
 
     if (!e)
@@ -205,20 +189,16 @@ enum err admin_load_minutes(struct admin *a, const struct actor *actor, int64_t 
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e) {
-        errctx_clear(&ec);
         sum.from_s = points.items[0].from_ms / 1000;
-        e = refuse_slow(r,
-                        store_read_minutes(s, sum.from_s, sum.from_s + (int64_t)points.count * step_s, LIMIT_MS,
-                                           add_minute, &sum, &ec),
-                        &ec);
+        e = store_read_minutes(s, sum.from_s, sum.from_s + (int64_t)points.count * step_s, LIMIT_MS, add_minute, &sum,
+                               &r->text);
+        e = end_slow(a, s, e, r);
     }
-    store_give_session(a->opts.store, s);
-    if (e) {
+    if (e)
         history_points_fini(&points);
-        return e;
-    }
-    *out = points;
-    return ERR_OK;
+    else
+        *out = points;
+    return e;
 }
 
 void history_points_fini(struct history_points *points)

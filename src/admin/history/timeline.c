@@ -143,16 +143,13 @@ static enum err load_changes(struct admin *a, const struct actor *actor, struct 
 static enum err load_rest(struct admin *a, struct timeline *t, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = load_all_events(s, t, &ec);
+    if (!e)
+        e = load_all_events(s, t, &r->text);
     if (!e && !t->has_items)
-        e = count_steps(s, t, &ec);
-    store_give_session(a->opts.store, s);
-    return refuse_error(r, e, &ec);
+        e = count_steps(s, t, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_timeline(struct admin *a, const struct actor *actor, int64_t job_id, int64_t from_ms, int64_t to_ms,

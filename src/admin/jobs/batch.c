@@ -117,7 +117,7 @@ static enum err try_item(struct batch *b, const struct job_found *job, bool *sam
     case BATCH_REMOVE: return ERR_OK;
     case BATCH_EDIT:
         return job_try_edit(b->admin, b->actor, b->session, row, job_found_settings(job, row->id), &b->order->edit,
-                            same, NULL, NULL, r);
+                            same, NULL, r);
     }
     return ERR_OK;
 }
@@ -127,8 +127,8 @@ static enum err do_item(struct batch *b, int64_t id, struct refusal *r)
     struct job_edit edit = b->order->edit;
 
     switch (b->order->action) {
-    case BATCH_START: return admin_start_job(b->admin, b->actor, id, r);
-    case BATCH_STOP: return admin_stop_job(b->admin, b->actor, id, r);
+    case BATCH_START:
+    case BATCH_STOP: return admin_set_running(b->admin, b->actor, id, b->order->action == BATCH_START, r);
     case BATCH_REMOVE: return admin_remove_job(b->admin, b->actor, id, NULL, r);
     case BATCH_EDIT: edit.match = (struct job_match){0}; return admin_edit_job(b->admin, b->actor, id, &edit, r);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs, changed: what is decided under the lock of the job's row. */
-#include "admin/jobs/jobs_impl.h"
+#include "admin/jobs/try.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,26 +13,15 @@
 #define GUARD_STEP_MS 50
 #define REMOVE_MS 2000 /* rows of the log that are left then are removed by a node later */
 
-enum err job_refuse_error(struct refusal *r, enum err e, const struct errctx *ec)
+enum err job_refuse_error(struct refusal *r, enum err e)
 {
     if (!e || r->kind != REFUSED_NOT)
         return e;
-    switch (e) {
-    case ERR_NOTFOUND: return refuse(r, REFUSED_UNKNOWN, "id", "%s", ec->text);
-    case ERR_CONFLICT: return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else holds the job: %s", ec->text);
-    case ERR_OK:
-    case ERR_NOMEM:
-    case ERR_INPUT:
-    case ERR_BUSY:
-    case ERR_LOST:
-    case ERR_UNKNOWN:
-    case ERR_TIMEOUT:
-    case ERR_STATE:
-    case ERR_DENIED:
-    case ERR_IO:
-    case ERR_GUARD: break;
-    }
-    return refuse_error(r, e, ec);
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
+    if (e == ERR_CONFLICT)
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else holds the job: %s", r->text.text);
+    return refuse_error(r, e);
 }
 
 /* ---- a change ---------------------------------------------------------------------------------------------------- */
@@ -44,15 +33,15 @@ struct change_call {
     const struct job_match *match; /* NULL: none */
     const struct job_form *form;   /* of an update: checked already */
     const struct job_edit *edit;
+    bool start;           /* of act_switch */
     struct job_tidy tidy; /* texts that are to be written */
     struct audit_diff diff;
-    struct audit_row audit;
     struct refusal *r;
     enum err (*act)(struct change_call *call, struct store_session *s, const struct job_state *state,
                     struct job_change *out, struct errctx *ec);
 };
 
-static bool is_same_text(const char *a, const char *b)
+bool is_same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
@@ -96,8 +85,8 @@ static enum err decide(void *arg, struct store_session *s, const struct job_stat
         return e;
     audit_fini(&call->diff);
     e = job_put_audit(&call->diff, call->actor, call->action, &state->row, &state->settings,
-                      out->remove ? NULL : &out->row, out->remove ? NULL : &out->settings, &call->audit, ec);
-    out->audit = &call->audit;
+                      out->remove ? NULL : &out->row, out->remove ? NULL : &out->settings, ec);
+    out->audit = &call->diff.row;
     return e;
 }
 
@@ -136,7 +125,9 @@ static enum err change_job(struct change_call *call, int64_t id, struct store_se
     }
     job_tidy_fini(&call->tidy);
     audit_fini(&call->diff);
-    return job_refuse_error(call->r, e, &ec);
+    if (call->r->kind == REFUSED_NOT)
+        call->r->text = ec;
+    return job_refuse_error(call->r, e);
 }
 
 static enum err run_change(struct change_call *call, int64_t id)
@@ -144,11 +135,9 @@ static enum err run_change(struct change_call *call, int64_t id)
     struct store_session *s = NULL;
     enum err e = admin_take_session(call->admin, &s, call->r);
 
-    if (e)
-        return e;
-    e = change_job(call, id, s);
-    store_give_session(call->admin->opts.store, s);
-    return e;
+    if (!e)
+        e = change_job(call, id, s);
+    return admin_end(call->admin, s, e, call->r);
 }
 
 /* ---- new ones ---------------------------------------------------------------------------------------------------- */
@@ -158,8 +147,6 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
 {
     struct audit_diff diff = {0};
     struct job_settings settings;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = job_check_form(a, actor, s, form, CHECK_NEW, 0, tidy, r);
 
     if (e)
@@ -168,13 +155,13 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
     if (form->settings)
         settings = *form->settings;
     tidy->row.id = 0;
-    e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &audit, &ec);
+    e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &r->text);
     if (!e)
-        e = store_add_job(s, &tidy->row, &settings, &audit, id, &ec);
+        e = store_add_job(s, &tidy->row, &settings, &diff.row, id, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: %s", ec.text);
-    return job_refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: %s", r->text.text);
+    return job_refuse_error(r, e);
 }
 
 enum err admin_add_job(struct admin *a, const struct actor *actor, const struct job_form *form, int64_t *id,
@@ -184,12 +171,10 @@ enum err admin_add_job(struct admin *a, const struct actor *actor, const struct 
     struct job_tidy tidy = {0};
     enum err e = admin_enter(a, actor, RIGHT_CHANGE, form->row.group, &s, r);
 
-    if (e)
-        return e;
-    e = add_job(a, actor, s, form, &tidy, id, r);
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = add_job(a, actor, s, form, &tidy, id, r);
     job_tidy_fini(&tidy);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- edits ------------------------------------------------------------------------------------------------------- */
@@ -237,11 +222,9 @@ enum err admin_update_job(struct admin *a, const struct actor *actor, int64_t id
     struct store_session *s = NULL;
     enum err e = admin_enter(a, actor, RIGHT_CHANGE, form->row.group, &s, r);
 
-    if (e)
-        return e;
-    e = update_job(&call, id, form, s);
-    store_give_session(a->opts.store, s);
-    return e;
+    if (!e)
+        e = update_job(&call, id, form, s);
+    return admin_end(a, s, e, r);
 }
 
 /* A fixed delay stands as FIX_RATE in the original's columns: what a Java admin can run. */
@@ -281,39 +264,25 @@ enum err admin_edit_job(struct admin *a, const struct actor *actor, int64_t id, 
 
 /* ---- start, stop ------------------------------------------------------------------------------------------------- */
 
-static enum err act_start(struct change_call *call, struct store_session *s, const struct job_state *state,
-                          struct job_change *out, struct errctx *ec)
+static enum err act_switch(struct change_call *call, struct store_session *s, const struct job_state *state,
+                           struct job_change *out, struct errctx *ec)
 {
-    if (is_same_text(state->row.schedule_type, "NONE"))
+    if (call->start && is_same_text(state->row.schedule_type, "NONE"))
         return refuse(call->r, REFUSED_STATE, "scheduleType", "a job of type NONE cannot be started");
-    out->row.status = 1;
-    out->row.last_ms = 0;
-    return renew_next(call, s, state, out, ec);
-}
-
-static enum err act_stop(struct change_call *call, struct store_session *s, const struct job_state *state,
-                         struct job_change *out, struct errctx *ec)
-{
-    (void)call;
-    (void)s;
-    (void)state;
-    (void)ec;
-    out->row.status = 0;
+    out->row.status = call->start;
     out->row.last_ms = 0;
     out->row.next_ms = 0;
-    return ERR_OK;
+    return call->start ? renew_next(call, s, state, out, ec) : ERR_OK;
 }
 
-enum err admin_start_job(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+enum err admin_set_running(struct admin *a, const struct actor *actor, int64_t id, bool running, struct refusal *r)
 {
-    struct change_call call = {.admin = a, .actor = actor, .action = "job.start", .act = act_start, .r = r};
-
-    return run_change(&call, id);
-}
-
-enum err admin_stop_job(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
-{
-    struct change_call call = {.admin = a, .actor = actor, .action = "job.stop", .act = act_stop, .r = r};
+    struct change_call call = {.admin = a,
+                               .actor = actor,
+                               .action = running ? "job.start" : "job.stop",
+                               .act = act_switch,
+                               .start = running,
+                               .r = r};
 
     return run_change(&call, id);
 }
@@ -352,11 +321,9 @@ enum err admin_remove_job(struct admin *a, const struct actor *actor, int64_t id
     struct store_session *s = NULL;
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = change_job(&call, id, s);
+    if (!e)
+        e = change_job(&call, id, s);
     if (!e)
         remove_log(a, s, id);
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }

@@ -37,13 +37,12 @@ static enum err check_cron(struct admin *a, const char *conf, struct refusal *r)
 {
     int64_t year = zone_to_civil(a->opts.zone, clock_wall_ms(a->clock) / 1000).year;
     struct cron *cron = NULL;
-    struct errctx ec = {{0}};
-    enum err e = cron_parse(conf, year + JOB_CRON_YEARS, &cron, &ec);
+    enum err e = cron_parse(conf, year + JOB_CRON_YEARS, &cron, &r->text);
 
     cron_destroy(cron);
     if (e == ERR_INPUT)
-        return refuse(r, REFUSED_INVALID, "scheduleConf", "%s", ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_INVALID, "scheduleConf", "%s", r->text.text);
+    return refuse_error(r, e);
 }
 
 static enum err check_schedule(struct admin *a, const struct job_row *row, struct refusal *r)
@@ -98,12 +97,11 @@ static enum err check_children(const struct actor *actor, struct store_session *
     struct child_item items[CHILDREN_MAX];
     size_t count = children_parse(list, own_id, items);
     int64_t ids[CHILDREN_MAX], groups[CHILDREN_MAX];
-    struct errctx ec = {{0}};
     enum err e;
 
     for (size_t i = 0; i < count; i++)
         ids[i] = items[i].verdict == CHILD_ILLEGAL ? 0 : items[i].id;
-    e = refuse_error(r, store_load_job_groups(s, ids, count, groups, &ec), &ec);
+    e = refuse_error(r, store_load_job_groups(s, ids, count, groups, &r->text));
     for (size_t i = 0; i < count && !e; i++)
         e = check_child(actor, &items[i], groups[i], r);
     if (e)
@@ -129,29 +127,19 @@ static enum err check_utf8(const struct job_row *row, struct refusal *r)
     return ERR_OK;
 }
 
-static size_t count_chars(const char *text)
-{
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static enum err check_length(const char *text, size_t max, const char *field, struct refusal *r)
 {
     bool in_bytes = max >= 65535; /* a column of that length counts bytes */
 
-    if (!text || (in_bytes ? strlen(text) : count_chars(text)) <= max)
+    if (!text || (in_bytes ? strlen(text) : utf8_count(text, strlen(text), /*utf16=*/false)) <= max)
         return ERR_OK;
     return refuse_length(r, field, 0, max, "%s: longer than %zu %s", field, max, in_bytes ? "bytes" : "characters");
 }
 
 static enum err check_lengths(struct store_session *s, const struct job_row *row, struct refusal *r)
 {
-    struct errctx ec = {{0}};
     size_t param_max = 0;
-    enum err e = refuse_error(r, store_load_param_max(s, &param_max, &ec), &ec);
+    enum err e = refuse_error(r, store_load_param_max(s, &param_max, &r->text));
 
     for (size_t k = 0; k < job_column_count() && !e; k++) {
         const struct job_column *c = job_column_get(k);
@@ -167,8 +155,7 @@ static enum err check_lengths(struct store_session *s, const struct job_row *row
 static enum err check_group(struct store_session *s, int64_t group, struct refusal *r)
 {
     bool found = false;
-    struct errctx ec = {{0}};
-    enum err e = refuse_error(r, store_find_group(s, group, &found, &ec), &ec);
+    enum err e = refuse_error(r, store_find_group(s, group, &found, &r->text));
 
     if (!e && !found)
         return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: there is no executor group %" PRId64, group);

@@ -158,8 +158,7 @@ static enum err describe_all(struct store_session *s, const struct actor *actor,
 static enum err check_job(struct store_session *s, const struct actor *actor, int64_t job_id, struct refusal *r)
 {
     int64_t group = 0;
-    struct errctx ec = {{0}};
-    enum err e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &ec), &ec);
+    enum err e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &r->text));
 
     if (!e && group == 0)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, job_id);
@@ -172,30 +171,24 @@ enum err admin_load_family(struct admin *a, const struct actor *actor, int64_t j
     struct job_parents parents = {0};
     struct family f = {0};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+    enum err e = refuse_unless_sees(actor, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
-    e = check_job(s, actor, job_id, r);
-    if (!e) {
-        e = store_load_parents(s, PARENTS_MAX, LIMIT_MS, &parents, &ec);
-        if (!e)
-            e = family_find(&parents, job_id, &f, &ec);
-        if (!e)
-            e = describe_all(s, actor, &f, &ec);
-        if (e == ERR_TIMEOUT)
-            e = refuse(r, REFUSED_LIMIT, NULL, "looking through all jobs took the database too long");
-        else
-            e = refuse_error(r, e, &ec);
-    }
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = check_job(s, actor, job_id, r);
+    if (!e)
+        e = store_load_parents(s, PARENTS_MAX, LIMIT_MS, &parents, &r->text);
+    if (!e)
+        e = family_find(&parents, job_id, &f, &r->text);
+    if (!e)
+        e = describe_all(s, actor, &f, &r->text);
+    if (e == ERR_TIMEOUT && r->kind == REFUSED_NOT)
+        e = refuse(r, REFUSED_LIMIT, NULL, "looking through all jobs took the database too long");
     job_parents_fini(&parents);
     if (e)
         family_fini(&f);
     else
         *out = f;
-    return e;
+    return admin_end(a, s, e, r);
 }

@@ -40,8 +40,11 @@ void job_make_due(const struct job_row *row, const struct job_settings *settings
 MUST_CHECK enum err job_put_audit(struct audit_diff *d, const struct actor *actor, const char *action,
                                   const struct job_row *before, const struct job_settings *settings_before,
                                   const struct job_row *after, const struct job_settings *settings_after,
-                                  struct audit_row *out, struct errctx *ec);
+                                  struct errctx *ec);
+/* The job's row, for who has the right in its group. REFUSED_UNKNOWN "id". */
+MUST_CHECK enum err job_find(struct store_session *s, const struct actor *actor, int64_t id, enum admin_right right,
+                             struct job_list *out, struct refusal *r);
 /* An error of the store about a job; a refusal that is filled in already stays. */
-enum err job_refuse_error(struct refusal *r, enum err e, const struct errctx *ec);
+enum err job_refuse_error(struct refusal *r, enum err e);
 
 #endif

@@ -87,6 +87,16 @@ static enum err load_beside(struct store_session *s, bool settings, bool runs, s
     return e;
 }
 
+enum err job_find(struct store_session *s, const struct actor *actor, int64_t id, enum admin_right right,
+                  struct job_list *out, struct refusal *r)
+{
+    enum err e = refuse_error(r, store_load_jobs(s, &id, 1, out, &r->text));
+
+    if (!e && out->count == 0)
+        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, id);
+    return e ? e : refuse_unless(actor, right, out->rows[0].group, r);
+}
+
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_filter(const struct job_filter *f)
@@ -161,7 +171,6 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
     struct store_session *s = NULL;
     struct job_found found = {0};
     int64_t *failing = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     filter.some_groups = false;
@@ -169,7 +178,7 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
         filter.some_groups = true;
         filter.groups = actor->groups;
         filter.group_count = actor->group_count;
-        e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+        e = refuse_unless_sees(actor, r);
     } else {
         e = refuse_unless(actor, RIGHT_SEE, filter.group > 0 ? filter.group : 0, r);
     }
@@ -177,16 +186,14 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
         e = find_failing(a, actor, &filter, &failing, r);
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (!e) {
-        e = refuse_error(r, list_jobs(a, s, query, &filter, &found, &ec), &ec);
-        store_give_session(a->opts.store, s);
-    }
+    if (!e)
+        e = list_jobs(a, s, query, &filter, &found, &r->text);
     free(failing);
     if (e)
         job_found_fini(&found);
     else
         *out = found;
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_job(struct admin *a, const struct actor *actor, int64_t id, struct job_found *out,
@@ -194,24 +201,17 @@ enum err admin_load_job(struct admin *a, const struct actor *actor, int64_t id, 
 {
     struct store_session *s = NULL;
     struct job_found found = {0};
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = refuse_error(r, store_load_jobs(s, &id, 1, &found.list, &ec), &ec);
-    if (!e && found.list.count == 0)
-        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, id);
     if (!e)
-        e = refuse_unless(actor, RIGHT_SEE, found.list.rows[0].group, r);
+        e = job_find(s, actor, id, RIGHT_SEE, &found.list, r);
     if (!e)
-        e = refuse_error(r, load_beside(s, true, true, &found, &ec), &ec);
-    store_give_session(a->opts.store, s);
+        e = load_beside(s, true, true, &found, &r->text);
     if (e)
         job_found_fini(&found);
     else
         *out = found;
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* ---- versions ---------------------------------------------------------------------------------------------------- */

@@ -114,12 +114,11 @@ enum err admin_find_job_times(struct admin *a, const struct actor *actor, int64_
                               struct job_times *out, struct refusal *r)
 {
     struct job_found job = {0};
-    struct errctx ec = {{0}};
     enum err e = admin_load_job(a, actor, id, &job, r);
 
     if (!e) {
-        e = find_job_times(a, &job, count, out, &ec);
-        e = e == ERR_INPUT ? refuse(r, REFUSED_STATE, "scheduleConf", "%s", ec.text) : refuse_error(r, e, &ec);
+        e = find_job_times(a, &job, count, out, &r->text);
+        e = e == ERR_INPUT ? refuse(r, REFUSED_STATE, "scheduleConf", "%s", r->text.text) : refuse_error(r, e);
     }
     job_found_fini(&job);
     return e;
@@ -161,7 +160,6 @@ enum err admin_find_times(struct admin *a, const struct actor *actor, const stru
     int64_t now_ms = clock_wall_ms(a->clock), behind_ms = text->from_ms > now_ms ? text->from_ms - 1 : now_ms;
     const struct zone *zone = NULL;
     struct zone *own = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     (void)actor;
@@ -172,25 +170,16 @@ enum err admin_find_times(struct admin *a, const struct actor *actor, const stru
         return ERR_OK;
     if (!text->conf)
         return refuse(r, REFUSED_INVALID, "scheduleConf", "there is no expression");
-    e = take_text_zone(a, text, &own, &zone, &ec);
+    e = take_text_zone(a, text, &own, &zone, &r->text);
     if (e == ERR_INPUT)
-        return refuse(r, REFUSED_INVALID, "zone", "%s", ec.text);
+        return refuse(r, REFUSED_INVALID, "zone", "%s", r->text.text);
     if (!e)
-        e = find_times(&due, zone, behind_ms, count, out, &ec);
+        e = find_times(&due, zone, behind_ms, count, out, &r->text);
     zone_destroy(own);
-    return e == ERR_INPUT ? refuse(r, REFUSED_INVALID, "scheduleConf", "%s", ec.text) : refuse_error(r, e, &ec);
+    return e == ERR_INPUT ? refuse(r, REFUSED_INVALID, "scheduleConf", "%s", r->text.text) : refuse_error(r, e);
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
-
-static size_t count_chars(const char *text, size_t len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++)
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return n;
-}
 
 static void refute(struct schedule_verdict *out, const char *field, const char *why)
 {
@@ -209,8 +198,8 @@ static enum err judge_cron(const struct schedule_text *text, const struct zone *
     if (e == ERR_INPUT) {
         refute(out, "scheduleConf", ec->text);
         out->has_place = text->conf != NULL;
-        out->at = text->conf ? count_chars(text->conf, fault.at) : 0;
-        out->len = text->conf ? count_chars(text->conf + fault.at, fault.len) : 0;
+        out->at = text->conf ? utf8_count(text->conf, fault.at, /*utf16=*/false) : 0;
+        out->len = text->conf ? utf8_count(text->conf + fault.at, fault.len, /*utf16=*/false) : 0;
         return ERR_OK;
     }
     if (!e)
@@ -229,7 +218,7 @@ static void judge_rate(const struct schedule_text *text, int64_t now_ms, struct 
     if (!text->conf || !parse_int(text->conf, 1, INT32_MAX, &rate_s)) {
         refute(out, "scheduleConf", "FIX_RATE wants whole seconds from 1 to 2147483647");
         out->has_place = text->conf != NULL;
-        out->len = text->conf ? count_chars(text->conf, strlen(text->conf)) : 0;
+        out->len = text->conf ? utf8_count(text->conf, strlen(text->conf), /*utf16=*/false) : 0;
         return;
     }
     out->has_next = true;
@@ -242,22 +231,21 @@ enum err admin_check_schedule(struct admin *a, const struct actor *actor, const 
     int64_t now_ms = clock_wall_ms(a->clock);
     const struct zone *zone = NULL;
     struct zone *own = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     (void)actor;
     *out = (struct schedule_verdict){.ok = true};
-    e = take_text_zone(a, text, &own, &zone, &ec);
+    e = take_text_zone(a, text, &own, &zone, &r->text);
     if (e == ERR_INPUT) {
-        refute(out, "zone", ec.text);
+        refute(out, "zone", r->text.text);
         return ERR_OK;
     }
     if (!e && text->type && !strcmp(text->type, "CRON"))
-        e = judge_cron(text, zone, now_ms, out, &ec);
+        e = judge_cron(text, zone, now_ms, out, &r->text);
     else if (!e && text->type && !strcmp(text->type, "FIX_RATE"))
         judge_rate(text, now_ms, out);
     else if (!e && (!text->type || strcmp(text->type, "NONE")))
         refute(out, "scheduleType", "there are NONE, CRON and FIX_RATE");
     zone_destroy(own);
-    return refuse_error(r, e, &ec);
+    return refuse_error(r, e);
 }

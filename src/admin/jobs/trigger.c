@@ -44,12 +44,11 @@ static enum err check_targets(struct store_session *s, const struct actor *actor
 {
     struct job_spec *job = NULL;
     struct group_spec *own = NULL, *given = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     if (str_is_blank(order->addresses) || actor_may(actor, RIGHT_CHANGE, group_id))
         return ERR_OK;
-    e = refuse_error(r, store_load_targets(s, &order->job_id, 1, &job, &own, &ec), &ec);
+    e = refuse_error(r, store_load_targets(s, &order->job_id, 1, &job, &own, &r->text));
     if (!e && !(given = group_spec_create(group_id, "", "", true, order->addresses)))
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     for (size_t i = 0; !e && i < given->count; i++) {
@@ -63,7 +62,7 @@ static enum err check_targets(struct store_session *s, const struct actor *actor
 }
 
 /* The text of a wrong order begins with what is wrong. */
-static enum err refuse_order(struct refusal *r, enum err e, const struct errctx *ec)
+static enum err refuse_order(struct refusal *r, enum err e)
 {
     static const struct {
         const char *begins;
@@ -71,25 +70,12 @@ static enum err refuse_order(struct refusal *r, enum err e, const struct errctx 
     } fields[] = {{"addresses", "addressList"}, {"parameter", "executorParam"}, {"executor group", "jobGroup"}};
 
     if (e != ERR_INPUT && e != ERR_NOTFOUND)
-        return job_refuse_error(r, e, ec);
+        return job_refuse_error(r, e);
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (!strncmp(ec->text, fields[i].begins, strlen(fields[i].begins)))
-            return refuse(r, e == ERR_NOTFOUND ? REFUSED_UNKNOWN : REFUSED_INVALID, fields[i].field, "%s", ec->text);
-    return refuse(r, REFUSED_UNKNOWN, "id", "%s", ec->text);
-}
-
-/* The right to run it; *found has the row. */
-static enum err find_job(struct admin *a, const struct actor *actor, struct store_session *s, int64_t id,
-                         enum admin_right right, struct job_list *found, struct refusal *r)
-{
-    struct errctx ec = {{0}};
-    enum err e;
-
-    (void)a;
-    e = refuse_error(r, store_load_jobs(s, &id, 1, found, &ec), &ec);
-    if (!e && found->count == 0)
-        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, id);
-    return e ? e : refuse_unless(actor, right, found->rows[0].group, r);
+        if (!strncmp(r->text.text, fields[i].begins, strlen(fields[i].begins)))
+            return refuse(r, e == ERR_NOTFOUND ? REFUSED_UNKNOWN : REFUSED_INVALID, fields[i].field, "%s",
+                          r->text.text);
+    return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
 }
 
 static enum err check_time(struct admin *a, int64_t at_s, struct refusal *r)
@@ -104,8 +90,7 @@ static enum err check_time(struct admin *a, int64_t at_s, struct refusal *r)
 }
 
 static enum err audit_trigger(struct audit_diff *d, const struct actor *actor, const struct job_row *job,
-                              const struct trigger_order *order, int64_t at_s, int64_t log_id, struct audit_row *out,
-                              struct errctx *ec)
+                              const struct trigger_order *order, int64_t at_s, int64_t log_id, struct errctx *ec)
 {
     audit_begin(d, AUDIT_ADDED);
     audit_text(d, "executorParam", NULL, order->param);
@@ -114,7 +99,7 @@ static enum err audit_trigger(struct audit_diff *d, const struct actor *actor, c
         audit_int(d, "atSeconds", 0, at_s);
     if (log_id)
         audit_int(d, "run", 0, log_id);
-    return audit_end(d, actor, "job.trigger", job->id, job->name, job->group, out, ec);
+    return audit_end(d, actor, "job.trigger", job->id, job->name, job->group, ec);
 }
 
 /* As by hand in the original: what is not given is an empty parameter. */
@@ -129,29 +114,26 @@ static enum err fire_later(struct store_session *s, const struct actor *actor, c
                             .original_due_s = at_s,
                             .retries_left = -1};
     struct audit_diff diff = {0};
-    struct audit_row audit;
-    struct errctx ec = {{0}};
-    enum err e = refuse_order(r, job_check_order(s, order, &ec), &ec);
+    enum err e = refuse_order(r, job_check_order(s, order, &r->text));
 
     if (e)
         return e;
-    e = audit_trigger(&diff, actor, job, order, at_s, 0, &audit, &ec);
+    e = audit_trigger(&diff, actor, job, order, at_s, 0, &r->text);
     if (!e)
-        e = store_add_later(s, &row, &audit, later_id, &ec);
+        e = store_add_later(s, &row, &diff.row, later_id, &r->text);
     audit_fini(&diff);
-    return job_refuse_error(r, e, &ec);
+    return job_refuse_error(r, e);
 }
 
 /* No session is held meanwhile: it waits for another one's commit. */
 static enum err fire_now(struct admin *a, const struct trigger_order *order, struct trigger_made *made,
                          struct refusal *r)
 {
-    struct errctx ec = {{0}};
-    enum err e = triggers_fire(a->opts.triggers, order, made, &ec);
+    enum err e = triggers_fire(a->opts.triggers, order, made, &r->text);
 
     if (e == ERR_STATE) /* this node is stopping: another one will do it */
-        return refuse(r, REFUSED_TRY_AGAIN, NULL, "%s", ec.text);
-    return refuse_order(r, e, &ec);
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "%s", r->text.text);
+    return refuse_order(r, e);
 }
 
 /* Behind the fire, which others write: one that was fired stays so if this fails. */
@@ -160,15 +142,14 @@ static void note_fire(struct admin *a, const struct actor *actor, const struct j
 {
     struct store_session *s = NULL;
     struct audit_diff diff = {0};
-    struct audit_row row;
     struct refusal none;
     struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, &none);
 
     if (!e)
-        e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &row, &ec);
+        e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &ec);
     if (!e)
-        e = store_write_audit(s, &row, &ec);
+        e = store_write_audit(s, &diff.row, &ec);
     if (e)
         log_limited(&a->audit_log, a->clock, LOG_WARN, "admin",
                     "event=audit_lost action=job.trigger job=%" PRId64 " who=%s error=%s", job->id,
@@ -187,7 +168,7 @@ enum err admin_trigger_job(struct admin *a, const struct actor *actor, const str
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = find_job(a, actor, s, order->job_id, RIGHT_RUN, &job, r);
+        e = job_find(s, actor, order->job_id, RIGHT_RUN, &job, r);
     if (!e)
         e = refuse_addresses(a, order->addresses, "addressList", r);
     if (!e)
@@ -219,16 +200,14 @@ enum err admin_list_later(struct admin *a, const struct actor *actor, int64_t jo
 {
     struct store_session *s = NULL;
     struct job_list job = {0};
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = find_job(a, actor, s, job_id, RIGHT_SEE, &job, r);
+        e = job_find(s, actor, job_id, RIGHT_SEE, &job, r);
     if (!e)
-        e = refuse_error(r, store_list_later(s, job_id, limit, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
+        e = store_list_later(s, job_id, limit, out, &r->text);
     job_list_fini(&job);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 static enum err cancel_later(struct store_session *s, const struct actor *actor, const struct job_row *job, int64_t id,
@@ -236,9 +215,7 @@ static enum err cancel_later(struct store_session *s, const struct actor *actor,
 {
     struct later_page page = {0};
     struct audit_diff diff;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
-    enum err e = refuse_error(r, store_load_later(s, &id, 1, &page, &ec), &ec);
+    enum err e = refuse_error(r, store_load_later(s, &id, 1, &page, &r->text));
 
     if (!e && (page.count == 0 || page.rows[0].job_id != job->id))
         e = refuse(r, REFUSED_UNKNOWN, "later", "nothing of job %" PRId64 " waits as %" PRId64, job->id, id);
@@ -246,10 +223,10 @@ static enum err cancel_later(struct store_session *s, const struct actor *actor,
     if (!e) {
         audit_int(&diff, "later", id, 0);
         audit_int(&diff, "atSeconds", page.rows[0].due_s, 0);
-        e = audit_end(&diff, actor, "job.cancel-later", job->id, job->name, job->group, &audit, &ec);
+        e = audit_end(&diff, actor, "job.cancel-later", job->id, job->name, job->group, &r->text);
         if (!e)
-            e = store_cancel_later(s, id, &audit, &ec);
-        e = e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "later", "%s", ec.text) : job_refuse_error(r, e, &ec);
+            e = store_cancel_later(s, id, &diff.row, &r->text);
+        e = e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "later", "%s", r->text.text) : job_refuse_error(r, e);
     }
     audit_fini(&diff);
     later_page_fini(&page);
@@ -263,10 +240,9 @@ enum err admin_cancel_later(struct admin *a, const struct actor *actor, int64_t 
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = find_job(a, actor, s, job_id, RIGHT_RUN, &job, r);
+        e = job_find(s, actor, job_id, RIGHT_RUN, &job, r);
     if (!e)
         e = cancel_later(s, actor, &job.rows[0], id, r);
-    store_give_session(a->opts.store, s);
     job_list_fini(&job);
-    return e;
+    return admin_end(a, s, e, r);
 }

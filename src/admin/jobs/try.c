@@ -14,12 +14,11 @@ void job_keep_own(struct job_row *row, const struct job_row *from)
 
 enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_session *s, const struct job_row *row,
                       const struct job_settings *settings, const struct job_edit *edit, bool *same,
-                      struct audit_diff *diff, struct audit_row *shown, struct refusal *r)
+                      struct audit_diff *diff, struct refusal *r)
 {
     struct job_form form = {.row = *row, .order = JOB_ORDER_D};
     struct job_settings before, after;
     struct job_tidy tidy = {0};
-    struct errctx ec = {{0}};
 
     job_settings_init(&before, row->id);
     if (settings)
@@ -38,7 +37,7 @@ enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_s
     for (size_t i = 0; *same && i < job_column_count(); i++)
         *same = job_column_is_equal(row, &tidy.row, job_column_get(i));
     if (!e && diff)
-        e = refuse_error(r, job_put_audit(diff, actor, "", row, &before, &tidy.row, &after, shown, &ec), &ec);
+        e = refuse_error(r, job_put_audit(diff, actor, "", row, &before, &tidy.row, &after, &r->text));
     job_tidy_fini(&tidy);
     return e;
 }

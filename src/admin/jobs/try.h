@@ -10,7 +10,8 @@
  * would; NULL: nobody wants to know. */
 MUST_CHECK enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_session *s,
                                  const struct job_row *row, const struct job_settings *settings,
-                                 const struct job_edit *edit, bool *same, struct audit_diff *diff,
-                                 struct audit_row *shown, struct refusal *r);
+                                 const struct job_edit *edit, bool *same, struct audit_diff *diff, struct refusal *r);
+
+bool is_same_text(const char *a, const char *b); /* NULL and "" are the same */
 
 #endif

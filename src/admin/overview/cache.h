@@ -23,5 +23,9 @@ struct overview_cache {
 
 void overview_cache_init(struct overview_cache *c);
 void overview_cache_fini(struct overview_cache *c);
+/* Of the groups of the choice: groups, those without an address, and addresses, each once. */
+struct registry_snapshot;
+MUST_CHECK enum err overview_count_executors(struct overview *o, const struct registry_snapshot *snap,
+                                             const struct group_choice *choice, struct errctx *ec);
 
 #endif

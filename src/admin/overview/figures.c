@@ -14,12 +14,11 @@
 enum err admin_load_days(struct admin *a, const char *from, const char *to, struct report_days *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = store_load_report_days(s, from, to, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_load_report_days(s, from, to, out, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 void admin_write_day(const struct admin *a, int64_t days_ago, char out[REPORT_DAY_MAX])
@@ -33,51 +32,22 @@ void admin_write_day(const struct admin *a, int64_t days_ago, char out[REPORT_DA
     snprintf(out, REPORT_DAY_MAX, "%04" PRId64 "-%02d-%02d", civil.year % 10000, civil.month % 100, civil.day % 100);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static enum err count_executors(struct admin *a, int64_t *out, struct errctx *ec)
-{
-    const struct registry_snapshot *snap = registry_get_snapshot(a->opts.registry);
-    const char **all;
-    size_t n = 0, count = 0;
-
-    for (size_t i = 0; i < snap->count; i++)
-        count += snap->groups[i].count;
-    all = malloc((count + 1) * sizeof *all);
-    for (size_t i = 0; all && i < snap->count; i++) {
-        for (size_t k = 0; k < snap->groups[i].count; k++)
-            all[n++] = snap->groups[i].addresses[k];
-    }
-    if (all) {
-        qsort(all, n, sizeof *all, compare_texts);
-        *out = 0;
-        for (size_t i = 0; i < n; i++)
-            *out += i == 0 || strcmp(all[i], all[i - 1]) != 0;
-    }
-    registry_put_snapshot(snap);
-    free(all);
-    return all ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
-}
-
 enum err admin_load_figures(struct admin *a, struct figures *out, struct refusal *r)
 {
+    const struct registry_snapshot *snap;
     struct store_session *s = NULL;
-    struct figures figures = {0};
-    struct errctx ec = {{0}};
+    struct overview counted = {0};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = store_count_all_jobs(s, COUNT_LIMIT_MS, &figures.jobs, &figures.jobs_running, &ec);
     if (!e)
-        e = store_sum_report(s, &figures.runs, &ec);
-    store_give_session(a->opts.store, s);
+        e = store_count_all_jobs(s, COUNT_LIMIT_MS, &out->jobs, &out->jobs_running, &r->text);
     if (!e)
-        e = count_executors(a, &figures.executors, &ec);
-    if (!e)
-        *out = figures;
-    return refuse_error(r, e, &ec);
+        e = store_sum_report(s, &out->runs, &r->text);
+    if (!e) {
+        snap = registry_get_snapshot(a->opts.registry);
+        e = overview_count_executors(&counted, snap, &(struct group_choice){0}, &r->text);
+        out->executors = counted.executors;
+        registry_put_snapshot(snap);
+    }
+    return admin_end(a, s, e, r);
 }

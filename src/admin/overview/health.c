@@ -73,7 +73,6 @@ enum err admin_load_health(struct admin *a, struct health *out, struct refusal *
     struct overview_cache *c = &a->overviews;
     int64_t now = clock_mono_ms(a->clock);
     struct health h = {.database_ms = -1};
-    struct errctx ec = {{0}};
     bool known;
     (void)r;
 
@@ -87,7 +86,7 @@ enum err admin_load_health(struct admin *a, struct health *out, struct refusal *
     if (known)
         return ERR_OK;
     h.zookeeper = find_zookeeper(a);
-    judge(&h, load(a, &h, &ec) == ERR_OK);
+    judge(&h, load(a, &h, &r->text) == ERR_OK);
     now = clock_mono_ms(a->clock);
     mutex_lock(&c->lock);
     c->health = h;

@@ -74,8 +74,8 @@ static bool is_chosen(const struct group_choice *choice, int64_t group)
            (choice->count && bsearch(&group, choice->groups, choice->count, sizeof group, compare_int64));
 }
 
-static enum err count_executors(struct overview *o, const struct registry_snapshot *snap,
-                                const struct group_choice *choice, struct errctx *ec)
+enum err overview_count_executors(struct overview *o, const struct registry_snapshot *snap,
+                                  const struct group_choice *choice, struct errctx *ec)
 {
     size_t n = 0, all = 0;
 
@@ -295,7 +295,7 @@ static enum err make(struct admin *a, const struct group_choice *choice, struct 
 
     o->now_ms = clock_wall_ms(a->clock);
     if (!e && snap)
-        e = count_executors(o, snap, choice, ec);
+        e = overview_count_executors(o, snap, choice, ec);
     if (!e)
         e = part(o, OVERVIEW_JOBS, load_jobs(o, s, snap, choice, ec));
     if (!e)
@@ -316,16 +316,15 @@ static enum err make_new(struct admin *a, const struct group_choice *choice, con
                          struct refusal *r)
 {
     struct overview *o = calloc(1, sizeof *o);
-    struct errctx ec = {{0}};
 
     if (!o)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     atomic_init(&o->refs, 1);
     int64_t begun_ms = clock_mono_ms(a->clock), took_ms;
-    enum err e = make(a, choice, o, &ec);
+    enum err e = make(a, choice, o, &r->text);
     if (e) {
         destroy(o);
-        return refuse_error(r, e, &ec);
+        return refuse_error(r, e);
     }
     o->made_mono_ms = clock_mono_ms(a->clock);
     took_ms = o->made_mono_ms - begun_ms;
@@ -404,7 +403,7 @@ enum err admin_get_overview(struct admin *a, const struct actor *actor, const st
     const struct overview *found, *gone = NULL;
     uint64_t key = 1;
     bool make_it;
-    enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+    enum err e = refuse_unless_sees(actor, r);
 
     if (e)
         return e;

@@ -18,7 +18,6 @@
 static enum err check_groups(struct admin *a, const struct person_change *change, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     size_t missing = 0;
     int64_t *ids;
     enum err e;
@@ -33,14 +32,13 @@ static enum err check_groups(struct admin *a, const struct person_change *change
     memcpy(ids, change->groups, change->group_count * sizeof *ids);
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_find_missing_groups(s, ids, change->group_count, &missing, &ec), &ec);
-    store_give_session(a->opts.store, s);
+        e = store_find_missing_groups(s, ids, change->group_count, &missing, &r->text);
     if (!e && missing) {
         e = refuse(r, REFUSED_UNKNOWN, "groups", "there is no group %" PRId64, ids[0]);
         snprintf(r->item, sizeof r->item, "%" PRId64, ids[0]);
     }
     free(ids);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* "1,3,7", ascending, each once. */
@@ -144,7 +142,7 @@ enum err admin_add_person(struct admin *a, const struct actor *actor, const stru
     if (!e)
         e = set_role(a, &change, NULL, &u, r);
     if (!e)
-        e = person_add(a, actor, &u, &u.id, r);
+        e = person_write(a, actor, NULL, &u, NULL, &u.id, r);
     if (e) {
         user_fini(&u);
         return e;
@@ -189,7 +187,7 @@ enum err admin_change_person(struct admin *a, const struct actor *actor, int64_t
     if (!e)
         e = apply(a, &change, &from, &to, r);
     if (!e)
-        e = person_change(a, actor, &from, &to, NULL, r);
+        e = person_write(a, actor, &from, &to, NULL, NULL, r);
     user_fini(&from);
     if (e) {
         user_fini(&to);

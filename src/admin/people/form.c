@@ -6,6 +6,7 @@
 #include "admin/people/password.h"
 #include "admin/people/throttle.h"
 #include "shardwheel/admin/weak.h"
+#include "shardwheel/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +16,9 @@
 
 /* ---- forms ------------------------------------------------------------------------------------------------------- */
 
-static enum err get_password_length(struct admin *a, int *out, struct refusal *r)
-{
-    struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    enum err e = admin_take_session(a, &s, r);
-
-    if (!e)
-        e = store_get_password_length(s, out, &ec);
-    return admin_end(a, s, e, &ec, r);
-}
-
 enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r)
 {
+    struct store_session *s = NULL;
     char *password = NULL;
     int length = 0;
     enum err e = check_password(text, &password, r);
@@ -35,8 +26,12 @@ enum err user_set_password(struct admin *a, struct user *u, const char *text, st
     if (!e && admin_is_strict(a) && weak_is_password(password))
         e = refuse(r, REFUSED_INVALID, "password",
                    "password is one that everybody knows, and shardwheel.security.strict is on");
-    if (!e)
-        e = get_password_length(a, &length, r);
+    if (!e) {
+        e = admin_take_session(a, &s, r);
+        if (!e)
+            e = store_get_password_length(s, &length, &r->text);
+        e = admin_end(a, s, e, r);
+    }
     if (!e)
         password_hash(length, password, u->password);
     free(password);
@@ -51,9 +46,9 @@ static enum err take_role(const struct person_form *form, struct user *u, struct
 
     if (form->role < INT8_MIN || form->role > INT8_MAX)
         return refuse(r, REFUSED_INVALID, "role", "role must be a number of -128 to 127");
-    if (permission && text_count_units(permission, strlen(permission)) == SIZE_MAX)
+    if (permission && !utf8_is_valid(permission, strlen(permission)))
         return refuse(r, REFUSED_INVALID, "permission", "permission is no UTF-8");
-    if (permission && text_count_units(permission, strlen(permission)) > PERMISSION_MAX)
+    if (permission && utf8_count(permission, strlen(permission), /*utf16=*/true) > PERMISSION_MAX)
         return refuse_length(r, "permission", 0, PERMISSION_MAX, "permission must have %d characters at most",
                              PERMISSION_MAX);
     if (permission && permission[strspn(permission, "0123456789, ")])
@@ -82,7 +77,7 @@ enum err admin_add_person_form(struct admin *a, const struct actor *actor, const
     if (!e)
         e = take_role(form, &u, r);
     if (!e)
-        e = person_add(a, actor, &u, id, r);
+        e = person_write(a, actor, NULL, &u, NULL, id, r);
     user_fini(&u);
     return e;
 }
@@ -100,7 +95,7 @@ static enum err change_once(struct admin *a, const struct actor *actor, int64_t 
     if (!e)
         e = take_role(form, &to, r);
     if (!e)
-        e = person_change(a, actor, &from, &to, NULL, r);
+        e = person_write(a, actor, &from, &to, NULL, NULL, r);
     user_fini(&from);
     user_fini(&to);
     return e;
@@ -133,14 +128,12 @@ static enum err check_old(struct admin *a, const struct identity *who, const str
     bool right = false;
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
     throttle_make(&t, u->name, who->actor.address, /*known=*/who->session[0] != 0);
-    e = throttle_try(a, s, &t, u->password, old, &right, r);
+    if (!e)
+        e = throttle_try(a, s, &t, u->password, old, &right, r);
     if (!e && !right)
         e = refuse(r, REFUSED_INVALID, "oldPassword", "oldPassword is not the password");
-    store_give_session(a->opts.store, s);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 static enum err change_own(struct admin *a, const struct identity *who, const char *old, const char *wanted,
@@ -156,7 +149,7 @@ static enum err change_own(struct admin *a, const struct identity *who, const ch
     if (!e)
         e = check_old(a, who, &from, old, r);
     if (!e)
-        e = person_change(a, &who->actor, &from, &to, who, r);
+        e = person_write(a, &who->actor, &from, &to, who, NULL, r);
     user_fini(&from);
     user_fini(&to);
     return e;

@@ -217,30 +217,26 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
     struct login_key key = make_key(proof, hash);
     struct login_facts facts = {0};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     int length = 0;
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    e = store_load_login(s, &key, &facts, &ec);
+    e = store_load_login(s, &key, &facts, &r->text);
     if (!e)
-        e = store_get_password_length(s, &length, &ec);
+        e = store_get_password_length(s, &length, &r->text);
     enum proof_verdict verdict = e ? PROOF_BAD : proof_judge(proof, &facts, length);
     /* A cookie with the hash of a password that everybody knows can be made by everybody. */
     if (verdict == PROOF_BY_HASH && admin_is_strict(a) && weak_is_password_hash(facts.user.password))
         verdict = PROOF_BAD;
     if (e == ERR_NOTFOUND || (!e && verdict == PROOF_BAD)) {
         e = refuse(r, REFUSED_UNKNOWN, NULL, "nobody is logged in by that");
-    } else if (e) {
-        refuse_error(r, e, &ec);
-    } else {
+    } else if (!e) {
         note_use(s, &facts, verdict);
         e = make_identity(proof, &facts, verdict, out, r);
     }
-    store_give_session(a->opts.store, s);
     login_facts_fini(&facts);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_identify(struct admin *a, const struct proof *proof, const struct origin *from, struct identity *out,

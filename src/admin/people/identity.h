@@ -13,9 +13,6 @@ bool user_has_all_groups(const struct user *u); /* an administrator, or a role o
  * of memory. */
 bool groups_parse(const char *text, int64_t **out, size_t *count);
 
-/* Of a row of shardwheel_token. */
-unsigned scopes_parse(const char *text);
-
 /* Whether what was looked up proves it. */
 enum proof_verdict { PROOF_BAD, PROOF_BY_SESSION, PROOF_BY_JAVA, PROOF_BY_HASH, PROOF_BY_TOKEN, PROOF_BY_OTHERS };
 enum proof_verdict proof_judge(const struct proof *proof, const struct login_facts *facts, int password_length);

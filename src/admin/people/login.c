@@ -22,45 +22,25 @@ void login_fini(struct login *login)
 
 /* A row of who logged in, or tried to. `d` keeps the texts; *who the actor. */
 static enum err make_row(struct audit_diff *d, struct identity *who, const struct user *u, const struct origin *from,
-                         const char *action, struct audit_row *out, struct refusal *r)
+                         const char *action, struct refusal *r)
 {
-    struct errctx ec = {{0}};
     enum err e = identity_make(u, who, r);
 
     audit_begin(d, AUDIT_ADDED);
     if (e)
         return e;
     identity_set_origin(who, from, from->via);
-    return refuse_error(r, audit_end(d, &who->actor, action, u->id, u->name, 0, out, &ec), &ec);
+    return audit_end(d, &who->actor, action, u->id, u->name, 0, &r->text);
 }
 
 /* ---- login ------------------------------------------------------------------------------------------------------- */
-
-/* An unknown one is all zero, and goes the same way. */
-static enum err find_user(struct store_session *s, const char *name, struct user *out, struct refusal *r)
-{
-    struct errctx ec = {{0}};
-
-    enum err e = store_find_user(s, name, out, &ec);
-    return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e, &ec);
-}
-
-/* Strangers who try a user's name must not keep him from logging in where he works. */
-static enum err look_for_session(struct store_session *s, int64_t user_id, const struct origin *from, bool *out,
-                                 struct refusal *r)
-{
-    struct errctx ec = {{0}};
-
-    return refuse_error(r, store_has_session_from(s, user_id, from->address ? from->address : "", out, &ec), &ec);
-}
 
 static enum err begin_session(struct store_session *s, const struct login_form *form, const struct origin *from,
                               const struct audit_row *audit, struct login *login, struct refusal *r)
 {
     struct session_row row = {.user_id = login->user.id,
                               .lives_ms = form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS};
-    struct errctx ec = {{0}};
-    enum err e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &ec);
+    enum err e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &r->text);
 
     if (!e) {
         sha256_hex(login->secret, row.id);
@@ -70,9 +50,9 @@ static enum err begin_session(struct store_session *s, const struct login_form *
         e = ERR_CONFLICT;
         /* Logins of one user at once may meet in a deadlock over the sessions that are too many. */
         for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
-            e = store_add_session(s, &row, SESSIONS_MAX, audit, &ec);
+            e = store_add_session(s, &row, SESSIONS_MAX, audit, &r->text);
     }
-    return refuse_error(r, e, &ec);
+    return e;
 }
 
 static enum err let_in(struct store_session *s, const struct login_form *form, const struct origin *from,
@@ -80,18 +60,16 @@ static enum err let_in(struct store_session *s, const struct login_form *form, c
 {
     struct audit_diff d;
     struct identity who = {0};
-    struct audit_row audit;
-    struct errctx ec = {{0}};
     int length = 0;
-    enum err e = make_row(&d, &who, &login->user, from, "session.begin", &audit, r);
+    enum err e = make_row(&d, &who, &login->user, from, "session.begin", r);
 
     if (!e)
-        e = refuse_error(r, store_get_password_length(s, &length, &ec), &ec);
+        e = store_get_password_length(s, &length, &r->text);
     login->row = form->row && password_column_is_md5(length) && strlen(login->user.password) == 32;
     if (!e && login->row)
-        e = refuse_error(r, store_write_audit(s, &audit, &ec), &ec);
+        e = store_write_audit(s, &d.row, &r->text);
     else if (!e)
-        e = begin_session(s, form, from, &audit, login, r);
+        e = begin_session(s, form, from, &d.row, login, r);
     audit_fini(&d);
     identity_fini(&who);
     return e;
@@ -105,11 +83,10 @@ static void note_refusal(struct admin *a, struct store_session *s, const struct 
     struct user nobody = {.name = nameless};
     struct audit_diff d;
     struct identity who = {0};
-    struct audit_row audit;
     struct refusal r;
 
-    if (!make_row(&d, &who, u->id ? u : &nobody, from, "session.refused", &audit, &r))
-        (void)!store_write_audit(s, &audit, NULL); /* the refusal stands without it */
+    if (!make_row(&d, &who, u->id ? u : &nobody, from, "session.refused", &r))
+        (void)!store_write_audit(s, &d.row, NULL); /* the refusal stands without it */
     log_limited(&a->login_log, a->clock, LOG_WARN, "admin", "event=login_refused user=%s address=%s",
                 log_quote(u->id ? u->name : "").s, log_quote(from->address ? from->address : "").s);
     audit_fini(&d);
@@ -121,10 +98,12 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
 {
     struct throttle t;
     bool known = false, right = false, barred;
-    enum err e = find_user(s, form->name, &login->user, r);
+    enum err e = store_find_user(s, form->name, &login->user, &r->text);
 
-    if (!e)
-        e = look_for_session(s, login->user.id, from, &known, r);
+    /* An unknown one is all zero, and goes the same way. Strangers who try a user's name must not keep him from logging
+     * in where he works. */
+    if (!e || e == ERR_NOTFOUND)
+        e = store_has_session_from(s, login->user.id, from->address ? from->address : "", &known, &r->text);
     if (e)
         return e;
     throttle_make(&t, login->user.id ? login->user.name : form->name, from->address, known);
@@ -157,7 +136,7 @@ enum err admin_login(struct admin *a, const struct login_form *form, const struc
     e = admin_take_session(a, &s, r);
     if (!e)
         e = try_login(a, s, form, from, &login, r);
-    store_give_session(a->opts.store, s);
+    e = admin_end(a, s, e, r);
     if (e) {
         login_fini(&login);
         return hide_fault(a, e, r);
@@ -166,28 +145,26 @@ enum err admin_login(struct admin *a, const struct login_form *form, const struc
     return ERR_OK;
 }
 
-/* ---- logout ------------------------------------------------------------------------------------------------------ */
+/* ---- the end of sessions ----------------------------------------------------------------------------------------- */
 
-static enum err end_proved(struct admin *a, const struct proof *proof, const struct identity *who, struct refusal *r)
+/* `java`: the secret of a Java admin's; else the one of that id, NULL: all of them. */
+static enum err end_sessions(struct admin *a, const struct identity *who, const char *id, const char *java,
+                             struct refusal *r)
 {
+    int64_t user_id = who->actor.user_id;
     struct store_session *s = NULL;
     struct audit_diff d;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
     audit_begin(&d, AUDIT_REMOVED);
-    e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &ec);
-    if (!e && who->session[0])
-        e = store_remove_session(s, who->actor.user_id, who->session, &audit, &ec);
-    else if (!e)
-        e = store_end_java_session(s, who->actor.user_id, proof->secret, &audit, &ec);
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = audit_end(&d, &who->actor, "session.end", user_id, who->actor.name, 0, &r->text);
+    if (!e)
+        e = java ? store_end_java_session(s, user_id, java, &d.row, &r->text)
+                 : store_remove_session(s, user_id, id, &d.row, &r->text);
     identity_cache_clear(&a->identities);
     audit_fini(&d);
-    return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e, &ec);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_logout(struct admin *a, const struct proof *proof, const struct origin *from, struct refusal *r)
@@ -198,9 +175,9 @@ enum err admin_logout(struct admin *a, const struct proof *proof, const struct o
     if (e)
         return r->kind == REFUSED_UNKNOWN ? ERR_OK : e;
     if (who.session[0] || who.java)
-        e = end_proved(a, proof, &who, r);
+        e = end_sessions(a, &who, who.session, who.session[0] ? NULL : proof->secret, r);
     identity_fini(&who);
-    return e;
+    return e == ERR_NOTFOUND ? ERR_OK : e;
 }
 
 /* ---- sessions ---------------------------------------------------------------------------------------------------- */
@@ -209,12 +186,11 @@ enum err admin_load_sessions(struct admin *a, const struct identity *who, struct
                              struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = store_load_sessions(s, who->actor.user_id, SESSIONS_MAX, out, count, &ec);
-    return admin_end(a, s, e, &ec, r);
+        e = store_load_sessions(s, who->actor.user_id, SESSIONS_MAX, out, count, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 /* The id that begins so. */
@@ -239,26 +215,11 @@ static enum err find_session(struct admin *a, const struct identity *who, const 
 enum err admin_end_session(struct admin *a, const struct identity *who, const char *name, struct refusal *r)
 {
     char id[SECRET_HASH_MAX];
-    struct store_session *s = NULL;
-    struct audit_diff d;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER))
         return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
     if (name)
         e = find_session(a, who, name, id, r);
-    if (!e)
-        e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
-    audit_begin(&d, AUDIT_REMOVED);
-    e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &ec);
-    if (!e)
-        e = store_remove_session(s, who->actor.user_id, name ? id : NULL, &audit, &ec);
-    store_give_session(a->opts.store, s);
-    identity_cache_clear(&a->identities);
-    audit_fini(&d);
-    return refuse_error(r, e, &ec);
+    return e ? e : end_sessions(a, who, name ? id : NULL, NULL, r);
 }

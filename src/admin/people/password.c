@@ -53,29 +53,15 @@ struct trimmed text_trim(const char *text)
     return t;
 }
 
-size_t text_count_units(const char *text, size_t len)
-{
-    size_t units = 0;
-
-    for (size_t at = 0; at < len;) {
-        size_t n = utf8_measure(text + at, len - at);
-        if (!n)
-            return SIZE_MAX;
-        units += n == 4 ? 2 : 1;
-        at += n;
-    }
-    return units;
-}
-
 /* Takes the text when it is one, and long enough. */
 static enum err check_text(const char *field, const char *text, size_t min, size_t max, char **out, struct refusal *r)
 {
     struct trimmed t = text_trim(text ? text : "");
-    size_t units = text_count_units(t.at, t.len);
+    size_t units = utf8_count(t.at, t.len, /*utf16=*/true);
 
     if (!t.len)
         return refuse(r, REFUSED_REQUIRED, field, "%s must be given", field);
-    if (units == SIZE_MAX)
+    if (!utf8_is_valid(t.at, t.len))
         return refuse(r, REFUSED_INVALID, field, "%s is no UTF-8", field);
     if (units < min || units > max)
         return refuse_length(r, field, min, max, "%s must have %zu to %zu characters", field, min, max);

@@ -24,7 +24,6 @@ struct trimmed {
     size_t len;
 };
 struct trimmed text_trim(const char *text);
-size_t text_count_units(const char *text, size_t len); /* of UTF-16, as Java counts; SIZE_MAX: it is no UTF-8 */
 
 /* The trimmed text as the caller's. REFUSED_REQUIRED, LENGTH, and for names INVALID. */
 MUST_CHECK enum err check_name(const char *text, size_t min, size_t max, char **out, struct refusal *r);

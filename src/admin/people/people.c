@@ -76,11 +76,12 @@ bool user_copy(const struct user *from, struct user *out)
     return true;
 }
 
-void person_put_audit(struct audit_diff *d, const struct user *from, const struct user *to)
+static void put_audit(struct audit_diff *d, const struct user *from, const struct user *to)
 {
     static const struct user none;
 
     from = from ? from : &none;
+    to = to ? to : &none;
     audit_text(d, "username", from->name, to->name);
     audit_text(d, "role", from->name ? role_name(user_find_role(from)) : NULL, role_name(user_find_role(to)));
     audit_text(d, "permission", from->permission, to->permission);
@@ -93,16 +94,11 @@ void person_put_audit(struct audit_diff *d, const struct user *from, const struc
 enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = store_load_user(s, id, out, &ec);
-    store_give_session(a->opts.store, s);
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, id);
-    return refuse_error(r, e, &ec);
+    if (!e && (e = store_load_user(s, id, out, &r->text)) == ERR_NOTFOUND)
+        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, id);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_load_person(struct admin *a, const struct actor *actor, int64_t id, struct person *out,
@@ -132,125 +128,71 @@ static enum err make_list(struct user *users, size_t count, struct person **out,
 }
 
 enum err admin_load_people(struct admin *a, const struct actor *actor, const struct user_filter *filter,
-                           struct person **out, size_t *count, struct refusal *r)
+                           struct person **out, size_t *count, int64_t *total, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct user *users = NULL;
-    struct errctx ec = {{0}};
     size_t n = 0;
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (e)
-        return e;
-    e = refuse_error(r, store_load_users(s, filter, &users, &n, &ec), &ec);
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = store_load_users(s, filter, &users, &n, &r->text);
+    if (!e && total)
+        e = store_count_users(s, filter, total, &r->text);
     if (!e)
         e = make_list(users, n, out, r);
-    users_destroy(users, n);
     if (!e)
         *count = n;
-    return e;
-}
-
-enum err admin_count_people(struct admin *a, const struct actor *actor, const struct user_filter *filter, int64_t *out,
-                            struct refusal *r)
-{
-    struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
-
-    if (!e)
-        e = store_count_users(s, filter, out, &ec);
-    return admin_end(a, s, e, &ec, r);
+    users_destroy(users, n);
+    return admin_end(a, s, e, r);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static enum err name_refusal(struct refusal *r, enum err e, const struct errctx *ec, int64_t id)
+enum err person_write(struct admin *a, const struct actor *actor, const struct user *from, const struct user *to,
+                      const struct identity *who, int64_t *id, struct refusal *r)
 {
-    if (e == ERR_STATE)
-        return refuse(r, REFUSED_TAKEN, "username", "another user has that name");
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, id);
-    return refuse_error(r, e, ec);
-}
-
-enum err person_add(struct admin *a, const struct actor *actor, const struct user *u, int64_t *id, struct refusal *r)
-{
+    const struct user *shown = from ? from : to;
     struct store_session *s = NULL;
     struct audit_diff d;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
-    enum err e;
+    enum err e = admin_take_session(a, &s, r);
 
-    audit_begin(&d, AUDIT_ADDED);
-    person_put_audit(&d, NULL, u);
-    e = refuse_error(r, audit_end(&d, actor, "user.add", 0, u->name, 0, &audit, &ec), &ec);
+    audit_begin(&d, !from ? AUDIT_ADDED : to ? AUDIT_CHANGED : AUDIT_REMOVED);
+    put_audit(&d, from, to);
     if (!e)
-        e = admin_take_session(a, &s, r);
-    if (!e) {
-        e = store_add_user(s, u, &audit, id, &ec);
-        e = name_refusal(r, e, &ec, 0);
-    }
-    store_give_session(a->opts.store, s);
-    audit_fini(&d);
-    return e;
-}
-
-enum err person_change(struct admin *a, const struct actor *actor, const struct user *from, const struct user *to,
-                       const struct identity *who, struct refusal *r)
-{
-    struct store_session *s = NULL;
-    struct audit_diff d;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
-    enum err e = ERR_OK;
-
-    audit_begin(&d, AUDIT_CHANGED);
-    person_put_audit(&d, from, to);
-    if (audit_differs(&d)) {
-        e = refuse_error(r, audit_end(&d, actor, "user.update", from->id, from->name, 0, &audit, &ec), &ec);
-        if (!e)
-            e = admin_take_session(a, &s, r);
-        if (!e) {
-            e = store_change_user(s, from, to, who && who->session[0] ? who->session : NULL, who && who->java, &audit,
-                                  &ec);
-            e = name_refusal(r, e, &ec, from->id);
-        }
-        store_give_session(a->opts.store, s);
+        e = audit_end(&d, actor,
+                      !from ? "user.add"
+                      : to  ? "user.update"
+                            : "user.remove",
+                      shown->id, shown->name, 0, &r->text);
+    if (!e && !from)
+        e = store_add_user(s, to, &d.row, id, &r->text);
+    else if (!e && !to)
+        e = store_remove_user(s, from->id, &d.row, &r->text);
+    else if (!e && audit_differs(&d))
+        e = store_change_user(s, from, to, who && who->session[0] ? who->session : NULL, who && who->java, &d.row,
+                              &r->text);
+    if (e == ERR_STATE)
+        e = refuse(r, REFUSED_TAKEN, "username", "another user has that name");
+    else if (e == ERR_NOTFOUND)
+        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, shown->id);
+    if (from)
         identity_cache_clear(&a->identities);
-    }
     audit_fini(&d);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
 {
-    struct store_session *s = NULL;
-    struct user u = {0}, none = {0};
-    struct audit_diff d;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
+    struct user u = {0};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e && id == actor->user_id)
         e = refuse(r, REFUSED_SELF, "id", "nobody removes himself");
     if (!e)
         e = person_load(a, id, &u, r);
-    if (e)
-        return e;
-    audit_begin(&d, AUDIT_REMOVED);
-    person_put_audit(&d, &u, &none);
-    e = refuse_error(r, audit_end(&d, actor, "user.remove", id, u.name, 0, &audit, &ec), &ec);
     if (!e)
-        e = admin_take_session(a, &s, r);
-    if (!e) {
-        e = store_remove_user(s, id, &audit, &ec);
-        e = name_refusal(r, e, &ec, id);
-    }
-    store_give_session(a->opts.store, s);
-    identity_cache_clear(&a->identities);
-    audit_fini(&d);
+        e = person_write(a, actor, &u, NULL, NULL, NULL, r);
     user_fini(&u);
     return e;
 }

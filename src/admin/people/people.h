@@ -10,13 +10,11 @@
 #define PERMISSION_MAX 255 /* characters of the column */
 
 MUST_CHECK enum err person_make(struct user *u, struct person *out, struct refusal *r); /* takes what u has */
-/* Fields of both for audit; `from` NULL for a new one. */
-void person_put_audit(struct audit_diff *d, const struct user *from, const struct user *to);
-/* One transaction; REFUSED_TAKEN "username", REFUSED_CHANGED, REFUSED_UNKNOWN "id". `who` NULL: somebody else's. */
-MUST_CHECK enum err person_add(struct admin *a, const struct actor *actor, const struct user *u, int64_t *id,
-                               struct refusal *r);
-MUST_CHECK enum err person_change(struct admin *a, const struct actor *actor, const struct user *from,
-                                  const struct user *to, const struct identity *who, struct refusal *r);
+/* Adds where `from` is NULL (*id is the new one), removes where `to` is, else writes what differs; one transaction.
+ * REFUSED_TAKEN "username", REFUSED_CHANGED, REFUSED_UNKNOWN "id". `who`: whose own session stays; NULL: somebody
+ * else's. */
+MUST_CHECK enum err person_write(struct admin *a, const struct actor *actor, const struct user *from,
+                                 const struct user *to, const struct identity *who, int64_t *id, struct refusal *r);
 MUST_CHECK enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r);
 /* The password in the form of the column, once it was checked. */
 MUST_CHECK enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r);

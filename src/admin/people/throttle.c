@@ -88,16 +88,15 @@ enum err throttle_try(struct admin *a, struct store_session *s, const struct thr
     struct question q = {hash, password};
     struct login_try one = {
         .keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait, .check = check, .arg = &q};
-    struct errctx ec = {{0}};
     int64_t wait_ms = 0;
     enum err e = ERR_OK;
 
     if (atomic_fetch_add_explicit(&a->tries, 1, memory_order_relaxed) % CLEAN_EVERY == 0)
-        e = store_clean_tries(s, FORGET_MS, TRIES_MAX, &ec);
+        e = store_clean_tries(s, FORGET_MS, TRIES_MAX, &r->text);
     if (!e)
-        e = try_often(s, &one, &wait_ms, right, &ec);
+        e = try_often(s, &one, &wait_ms, right, &r->text);
     if (e || wait_ms == 0)
-        return refuse_error(r, e, &ec);
+        return refuse_error(r, e);
     counters_add(a->counters, COUNTER_LOGINS_THROTTLED, 1);
     int64_t wait_s = (wait_ms + 999) / 1000;
     e = refuse(r, REFUSED_LIMIT, NULL, "too many failed logins: wait %" PRId64 " seconds", wait_s);

@@ -5,6 +5,7 @@
 #include "admin/audit.h"
 #include "admin/people/identity.h"
 #include "admin/people/password.h"
+#include "shardwheel/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
                            struct token_row *out, struct refusal *r)
 {
     struct trimmed name = text_trim(spec->name ? spec->name : "");
-    size_t units = text_count_units(name.at, name.len);
+    size_t units = utf8_count(name.at, name.len, /*utf16=*/true);
 
     if (!(who->actor.rights & RIGHT_ADMINISTER))
         return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
@@ -35,7 +36,7 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
         return refuse(r, REFUSED_RIGHT, NULL, "only users have tokens");
     if (!name.len)
         return refuse(r, REFUSED_REQUIRED, "name", "name must be given");
-    if (units == SIZE_MAX)
+    if (!utf8_is_valid(name.at, name.len))
         return refuse(r, REFUSED_INVALID, "name", "name is no UTF-8");
     if (units > NAME_MAX_UNITS)
         return refuse_length(r, "name", 1, NAME_MAX_UNITS, "name must have 1 to %d characters", NAME_MAX_UNITS);
@@ -86,29 +87,27 @@ static enum err add(struct admin *a, const struct identity *who, const struct to
     char hash[SECRET_HASH_MAX];
     struct store_session *s = NULL;
     struct audit_diff d;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
-    enum err e;
+    enum err e = admin_take_session(a, &s, r);
 
     audit_begin(&d, AUDIT_ADDED);
     audit_text(&d, "name", NULL, row->name);
     audit_text(&d, "scopes", NULL, row->scopes);
     if (row->expires_ms)
         audit_int(&d, "expiresMs", 0, row->expires_ms);
-    e = make_secret(secret, &ec);
     if (!e)
-        e = audit_end(&d, &who->actor, "token.add", 0, row->name, 0, &audit, &ec);
-    if (e) {
-        audit_fini(&d);
-        return refuse_error(r, e, &ec);
+        e = make_secret(secret, &r->text);
+    if (!e)
+        e = audit_end(&d, &who->actor, "token.add", 0, row->name, 0, &r->text);
+    if (!e) {
+        sha256_hex(secret, hash);
+        e = store_add_token(s, row, hash, TOKENS_MAX, &d.row, id, &r->text);
+        if (e == ERR_STATE)
+            e = refuse(r, REFUSED_TAKEN, "name", "%s", r->text.text);
+        else if (e == ERR_BUSY)
+            e = refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
     }
-    sha256_hex(secret, hash);
-    e = admin_take_session(a, &s, r);
-    if (!e)
-        e = refuse_error(r, store_add_token(s, row, hash, TOKENS_MAX, &audit, id, &ec), &ec);
-    store_give_session(a->opts.store, s);
     audit_fini(&d);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_add_token(struct admin *a, const struct identity *who, const struct token_spec *spec,
@@ -121,63 +120,42 @@ enum err admin_add_token(struct admin *a, const struct identity *who, const stru
         e = add(a, who, &row, secret, &row.id, r);
     if (!e)
         *out = row;
-    if (e == ERR_STATE)
-        r->kind = REFUSED_TAKEN;
-    else if (e == ERR_BUSY)
-        r->kind = REFUSED_LIMIT;
-    r->field = e == ERR_STATE ? "name" : r->field;
     return e;
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 enum err admin_load_tokens(struct admin *a, const struct identity *who, bool all, int64_t after_id, int64_t limit,
-                           struct token **out, size_t *count, struct refusal *r)
+                           struct token_row **out, size_t *count, struct refusal *r)
 {
-    struct token_row *rows = NULL;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    size_t n = 0;
     enum err e = all ? refuse_unless(&who->actor, RIGHT_ADMINISTER, 0, r) : ERR_OK;
 
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
-    e = refuse_error(r, store_load_tokens(s, all ? 0 : who->actor.user_id, after_id, limit, &rows, &n, &ec), &ec);
-    store_give_session(a->opts.store, s);
-    if (e)
-        return e;
-    *out = calloc(n + 1, sizeof **out);
-    for (size_t i = 0; *out && i < n; i++)
-        (*out)[i] = (struct token){.row = rows[i], .scopes = scopes_parse(rows[i].scopes)};
-    free(rows);
-    *count = n;
-    return *out ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    if (!e)
+        e = store_load_tokens(s, all ? 0 : who->actor.user_id, after_id, limit, out, count, &r->text);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t id, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct audit_diff d;
-    struct audit_row audit;
-    struct errctx ec = {{0}};
     enum err e;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER) && who->token_id != id)
         return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
     e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
     audit_begin(&d, AUDIT_REMOVED);
-    e = audit_end(&d, &who->actor, "token.remove", id, "", 0, &audit, &ec);
     if (!e)
-        e = store_remove_token(s, actor_may(&who->actor, RIGHT_ADMINISTER, 0) ? 0 : who->actor.user_id, id, &audit,
-                               &ec);
-    store_give_session(a->opts.store, s);
+        e = audit_end(&d, &who->actor, "token.remove", id, "", 0, &r->text);
+    if (!e)
+        e = store_remove_token(s, actor_may(&who->actor, RIGHT_ADMINISTER, 0) ? 0 : who->actor.user_id, id, &d.row,
+                               &r->text);
+    if (e == ERR_NOTFOUND)
+        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such token");
     identity_cache_clear(&a->identities);
     audit_fini(&d);
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "id", "there is no such token");
-    return refuse_error(r, e, &ec);
+    return admin_end(a, s, e, r);
 }

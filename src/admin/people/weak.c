@@ -133,10 +133,9 @@ enum err admin_load_weak(struct admin *a, struct weak_secrets *out, struct errct
 
 enum err admin_show_weak(struct admin *a, const struct actor *actor, struct weak_secrets *out, struct refusal *r)
 {
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (e)
         return e;
-    return refuse_error(r, admin_load_weak(a, out, &ec), &ec);
+    return refuse_error(r, admin_load_weak(a, out, &r->text));
 }

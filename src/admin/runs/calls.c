@@ -78,10 +78,10 @@ static enum err ask_log(struct admin *a, const struct run_row *row, int64_t from
     struct access_copy access;
     struct log_answer answer = {0};
     struct run_log log = {.from_line = from_line, .to_line = from_line - 1, .is_over = row->handle_code != CODE_OPEN};
-    enum err e = access_copy(a, &access, &log.trouble);
+    enum err e = access_copy(a, &access, &r->text);
 
     if (e)
-        return refuse_error(r, e, &log.trouble);
+        return refuse_error(r, e);
     counters_add(a->counters, COUNTER_CALLS_LOG, 1);
     e = run_read_log(&access.calls, row->id, from_line, &log.is_over, &answer, &log.trouble);
     access_copy_fini(&access);
@@ -90,7 +90,8 @@ static enum err ask_log(struct admin *a, const struct run_row *row, int64_t from
     } else if (strict && e == ERR_LOST) {
         return refuse(r, REFUSED_EXECUTOR, NULL, "%s", log.trouble.text);
     } else if (strict || (e != ERR_LOST && e != ERR_STATE)) {
-        return refuse_error(r, e, &log.trouble);
+        r->text = log.trouble;
+        return refuse_error(r, e);
     } else {
         note_trouble(a, row, e, &log);
     }
@@ -132,16 +133,11 @@ static enum err check_kill(const struct run_row *row, struct refusal *r)
 static enum err load_job(struct admin *a, int64_t job_id, struct run_job *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = store_load_run_job(s, job_id, out, &ec);
-    store_give_session(a->opts.store, s);
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_STATE, "jobId", "its job %" PRId64 " is gone", job_id);
-    return refuse_error(r, e, &ec);
+    if (!e && (e = store_load_run_job(s, job_id, out, &r->text)) == ERR_NOTFOUND)
+        e = refuse(r, REFUSED_STATE, "jobId", "its job %" PRId64 " is gone", job_id);
+    return admin_end(a, s, e, r);
 }
 
 static void note_kill(struct admin *a, const struct actor *actor, const struct run_row *row, const char *job_name,
@@ -149,25 +145,22 @@ static void note_kill(struct admin *a, const struct actor *actor, const struct r
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    struct audit_row audit;
-    struct refusal ignored;
-    struct errctx ec = {{0}};
-    enum err e;
+    struct refusal r;
+    enum err e = admin_take_session(a, &s, &r);
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_int(&diff, "jobId", 0, row->job_id);
     audit_text(&diff, "executorAddress", NULL, row->address);
     audit_text(&diff, "said", NULL, said);
-    e = audit_end(&diff, actor, "run.kill", row->id, job_name, row->group, &audit, &ec);
     if (!e)
-        e = admin_take_session(a, &s, &ignored);
+        e = audit_end(&diff, actor, "run.kill", row->id, job_name, row->group, &r.text);
     if (!e)
-        e = store_write_audit(s, &audit, &ec);
+        e = store_write_audit(s, &diff.row, &r.text);
     store_give_session(a->opts.store, s);
     audit_fini(&diff);
     if (e) /* the run is stopped all the same, and cannot be started again */
         log_error("admin", "event=audit_failed action=run.kill log=%" PRId64 " who=%s error=%s", row->id,
-                  log_quote(actor->name).s, log_quote(ec.text).s);
+                  log_quote(actor->name).s, log_quote(r.text.text).s);
 }
 
 static enum err ask_kill(struct admin *a, const struct actor *actor, const struct run_row *row, const char *head,
@@ -175,25 +168,24 @@ static enum err ask_kill(struct admin *a, const struct actor *actor, const struc
 {
     struct access_copy access;
     struct buf by = {0};
-    struct errctx ec = {{0}};
-    enum err e = access_copy(a, &access, &ec);
+    enum err e = access_copy(a, &access, &r->text);
 
     if (e)
-        return refuse_error(r, e, &ec);
+        return refuse_error(r, e);
     counters_add(a->counters, COUNTER_CALLS_KILL, 1);
     buf_printf(&by, "killed by hand (%s)", actor->name);
     const struct kill_words words = {head ? head : by.data, head ? "" : ": "};
     if (buf_failed(&by))
-        e = err_set(&ec, ERR_NOMEM, "out of memory");
+        e = err_set(&r->text, ERR_NOMEM, "out of memory");
     else
-        e = run_kill(&access.calls, row->id, &words, said, &ec);
+        e = run_kill(&access.calls, row->id, &words, said, &r->text);
     buf_fini(&by);
     access_copy_fini(&access);
     if (e == ERR_LOST)
-        return refuse(r, REFUSED_EXECUTOR, NULL, "%s", said->len > 0 ? said->data : ec.text);
+        return refuse(r, REFUSED_EXECUTOR, NULL, "%s", said->len > 0 ? said->data : r->text.text);
     if (e == ERR_STATE) /* meanwhile */
-        return refuse(r, REFUSED_STATE, "handleCode", "%s", ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_STATE, "handleCode", "%s", r->text.text);
+    return refuse_error(r, e);
 }
 
 enum err admin_kill_run(struct admin *a, const struct actor *actor, int64_t id, const char *head, struct buf *said,

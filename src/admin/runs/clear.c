@@ -49,38 +49,33 @@ bool run_clear_resolve(struct run_clear *clear, const struct zone *zone, int64_t
 static enum err count(struct admin *a, const struct clear_order *order, struct run_cleared *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e;
 
     if (!run_counts_enter(a->run_counts))
         return refuse(r, REFUSED_LIMIT, NULL, "%d searches are under way: try again in a moment", RUNS_SLOW_MAX);
     e = admin_take_session(a, &s, r);
-    if (!e) {
-        e = store_count_runs(s, &order->filter, RUNS_COUNT_MS, &out->matched, &ec);
-        if (e == ERR_TIMEOUT) {
-            out->is_estimate = true;
-            e = store_guess_runs(s, &out->matched, &ec);
-        }
-        e = refuse_error(r, e, &ec);
+    if (!e)
+        e = store_count_runs(s, &order->filter, RUNS_COUNT_MS, &out->matched, &r->text);
+    if (s && e == ERR_TIMEOUT) {
+        out->is_estimate = true;
+        e = store_guess_runs(s, &out->matched, &r->text);
     }
-    store_give_session(a->opts.store, s);
     run_counts_leave(a->run_counts);
     if (!e)
         out->matched = out->matched > order->keep ? out->matched - order->keep : 0;
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 static enum err note(struct admin *a, const struct actor *actor, const struct run_clear *clear, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    struct audit_row row;
-    struct errctx ec = {{0}};
     char before[40] = "";
-    enum err e;
+    enum err e = admin_take_session(a, &s, r);
 
     if (clear->before_s > 0) {
         struct civil at = zone_to_civil(store_get_zone(a->opts.store), clear->before_s);
+
         snprintf(before, sizeof before, "%04d-%02d-%02d %02d:%02d:%02d", (int)at.year, at.month, at.day, at.hour,
                  at.minute, at.second);
     }
@@ -89,14 +84,12 @@ static enum err note(struct admin *a, const struct actor *actor, const struct ru
     audit_int(&diff, "jobId", clear->job_id, 0);
     audit_text(&diff, "upTo", before[0] ? before : NULL, NULL);
     audit_int(&diff, "keptNewest", clear->keep, 0);
-    e = audit_end(&diff, actor, "run.clear", clear->job_id, "", clear->group, &row, &ec);
     if (!e)
-        e = store_take_session(a->opts.store, SESSION_NORMAL, &s, &ec);
+        e = audit_end(&diff, actor, "run.clear", clear->job_id, "", clear->group, &r->text);
     if (!e)
-        e = store_write_audit(s, &row, &ec);
-    store_give_session(a->opts.store, s);
+        e = store_write_audit(s, &diff.row, &r->text);
     audit_fini(&diff);
-    return refuse_error(r, e, &ec);
+    return admin_end(a, s, e, r);
 }
 
 enum err admin_clear_runs(struct admin *a, const struct actor *actor, const struct run_clear *clear, bool dry_run,
@@ -105,7 +98,6 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
     struct run_clear resolved = *clear;
     struct clear_order order = {0};
     struct clear_result done = {0};
-    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_CHANGE, clear->group > 0 ? clear->group : 0, r);
 
     *out = (struct run_cleared){0};
@@ -124,11 +116,11 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
     e = note(a, actor, &resolved, r);
     if (e)
         return e;
-    e = run_clearing_submit(a->clears, &order, clear->for_ms > 0 ? clear->for_ms : RUNS_CLEAR_WAIT_MS, &done, &ec);
+    e = run_clearing_submit(a->clears, &order, clear->for_ms > 0 ? clear->for_ms : RUNS_CLEAR_WAIT_MS, &done, &r->text);
     out->deleted = done.deleted;
     out->done = done.done;
     out->at = done.at;
     if (e == ERR_BUSY)
-        return refuse(r, REFUSED_LIMIT, NULL, "%s", ec.text);
-    return refuse_error(r, e, &ec);
+        return refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
+    return refuse_error(r, e);
 }

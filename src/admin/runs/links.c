@@ -184,7 +184,6 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
     struct run_links links = {.complete = true};
     struct looking l = {.links = &links};
     struct run_rows rows;
-    struct errctx ec = {{0}};
     enum err e = admin_load_run(a, actor, id, &rows, r);
 
     if (e)
@@ -192,16 +191,15 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
     l.row = &rows.rows[0];
     e = admin_take_session(a, &l.s, r);
     if (!e)
-        e = refuse_error(r, look(&l, &ec), &ec);
+        e = look(&l, &r->text);
     if (!e)
-        e = refuse_error(r, show(&l, actor, &ec), &ec);
-    store_give_session(a->opts.store, l.s);
+        e = show(&l, actor, &r->text);
     run_rows_fini(&rows);
     if (e)
         run_links_fini(&links);
     else
         *out = links;
-    return e;
+    return admin_end(a, l.s, e, r);
 }
 
 const struct run_row *run_links_find(const struct run_links *links, int64_t id)

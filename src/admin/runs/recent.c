@@ -92,18 +92,16 @@ enum err admin_load_recent_runs(struct admin *a, const struct actor *actor, cons
 {
     struct jobs_recent recent = {0};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+    enum err e = refuse_unless_sees(actor, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
-    e = load(s, actor, ids, count, each, &recent, &ec);
-    store_give_session(a->opts.store, s);
+    if (!e)
+        e = load(s, actor, ids, count, each, &recent, &r->text);
+    e = admin_end(a, s, e, r);
     if (e) {
         jobs_recent_fini(&recent);
-        return refuse_error(r, e, &ec);
+        return e;
     }
     recent.complete = recent.complete && !recent.rows.cut;
     share_out(&recent);

@@ -18,7 +18,7 @@ static enum err narrow(const struct actor *actor, const struct run_search *searc
     if (filter->group > 0 || !search->own_groups || actor_may(actor, RIGHT_SEE, 0))
         return refuse_unless(actor, RIGHT_SEE, filter->group, r);
     if (!(actor->rights & RIGHT_SEE))
-        return refuse_unless(actor, RIGHT_SEE, 0, r);
+        return refuse_unless_sees(actor, r);
     if (actor->group_count == 1 && !filter->job_id) {
         filter->group = actor->groups[0];
     } else {
@@ -124,7 +124,6 @@ enum err admin_list_runs(struct admin *a, const struct actor *actor, const struc
 {
     struct run_query query = search->query;
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     bool none, slow = is_slow(&query.filter);
     enum err e = narrow(actor, search, &query.filter, &none, r);
 
@@ -135,11 +134,10 @@ enum err admin_list_runs(struct admin *a, const struct actor *actor, const struc
         return refuse(r, REFUSED_LIMIT, NULL, "%d searches are under way: try again in a moment", RUNS_SLOW_MAX);
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, find(a, s, search, &query, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
+        e = find(a, s, search, &query, out, &r->text);
     if (slow)
         run_counts_leave(a->run_counts);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 void run_list_fini(struct run_list *list)
@@ -149,16 +147,11 @@ void run_list_fini(struct run_list *list)
     names_fini(&list->groups);
 }
 
-enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, struct run_rows *out, struct refusal *r)
+static enum err load_run(struct store_session *s, const struct actor *actor, int64_t id, struct run_rows *out,
+                         struct refusal *r)
 {
-    struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    enum err e = admin_take_session(a, &s, r);
+    enum err e = store_load_run_rows(s, &id, 1, 0, SIZE_MAX, out, &r->text);
 
-    if (e)
-        return e;
-    e = refuse_error(r, store_load_run_rows(s, &id, 1, 0, SIZE_MAX, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
     if (e)
         return e;
     if (out->count == 0)
@@ -170,22 +163,29 @@ enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, 
     return e;
 }
 
+enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, struct run_rows *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (!e)
+        e = load_run(s, actor, id, out, r);
+    return admin_end(a, s, e, r);
+}
+
 enum err admin_show_run(struct admin *a, const struct actor *actor, int64_t id, struct run_list *out, struct refusal *r)
 {
     struct run_list list = {.is_end = true};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    enum err e = admin_load_run(a, actor, id, &list.rows, r);
+    enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, load_names(s, &list, &ec), &ec);
-    store_give_session(a->opts.store, s);
+        e = load_run(s, actor, id, &list.rows, r);
+    if (!e)
+        e = load_names(s, &list, &r->text);
     if (e)
         run_list_fini(&list);
     else
         *out = list;
-    return e;
+    return admin_end(a, s, e, r);
 }

@@ -15,7 +15,6 @@ struct exporter {
     size_t page, listed;
 
     struct group_infos infos; /* the page of groups */
-    struct group_values *values;
 
     struct export_names names; /* that are listed */
     size_t at;                 /* of them: those before are read */
@@ -34,19 +33,12 @@ static void drop_jobs(struct exporter *x)
     export_children_fini(&x->children);
 }
 
-static void drop_groups(struct exporter *x)
-{
-    group_infos_fini(&x->infos);
-    free(x->values);
-    x->values = NULL;
-}
-
 void exporter_destroy(struct exporter *x)
 {
     if (!x)
         return;
     drop_jobs(x);
-    drop_groups(x);
+    group_infos_fini(&x->infos);
     export_names_fini(&x->names);
     free(x->groups);
     free(x->jobs_wanted);
@@ -99,7 +91,7 @@ static bool choose_jobs(struct exporter *x, const struct export_opts *opts)
 enum err admin_begin_export(struct admin *a, const struct actor *actor, const struct export_opts *opts,
                             struct exporter **out, struct refusal *r)
 {
-    enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+    enum err e = refuse_unless_sees(actor, r);
     struct exporter *x = e ? NULL : calloc(1, sizeof *x);
 
     if (e)
@@ -117,51 +109,27 @@ enum err admin_begin_export(struct admin *a, const struct actor *actor, const st
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-static enum err take_groups(struct exporter *x, struct refusal *r)
+enum err exporter_read_groups(struct exporter *x, struct transfer *out, bool *more, struct refusal *r)
 {
+    const struct group_info *last = x->infos.count ? &x->infos.items[x->infos.count - 1] : NULL;
     struct export_name after = {0};
     struct group_infos next = {0};
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
-    size_t count = x->infos.count;
     enum err e = admin_take_session(x->admin, &s, r);
 
-    if (count) {
-        const struct group_info *last = &x->infos.items[count - 1];
+    if (last)
         after = (struct export_name){.id = last->id, .app_name = last->app_name, .name = last->title};
-    }
+    if (!e)
+        e = store_list_export_groups(s, &x->filter, last ? &after : NULL, (int64_t)x->page, TRANSFER_MS, &next,
+                                     &r->text);
+    e = admin_end(x->admin, s, e, r);
     if (e)
         return e;
-    e = refuse_error(
-        r, store_list_export_groups(s, &x->filter, count ? &after : NULL, (int64_t)x->page, TRANSFER_MS, &next, &ec),
-        &ec);
-    store_give_session(x->admin->opts.store, s);
-    if (!e) {
-        drop_groups(x);
-        x->infos = next;
-    }
-    return e;
-}
-
-enum err exporter_read_groups(struct exporter *x, struct transfer *out, bool *more, struct refusal *r)
-{
-    enum err e = take_groups(x, r);
-
-    if (e)
-        return e;
-    x->values = calloc(x->infos.count + 1, sizeof *x->values);
-    if (!x->values)
-        return refuse_memory(r);
-    for (size_t i = 0; i < x->infos.count; i++) {
-        const struct group_info *group = &x->infos.items[i];
-        x->values[i] = (struct group_values){.app_name = group->app_name,
-                                             .title = group->title,
-                                             .address_type = group->address_type,
-                                             .addresses = group->address_type ? group->address_list : NULL};
-    }
-    out->groups = x->values;
-    out->group_count = x->infos.count;
-    *more = x->infos.count == x->page;
+    group_infos_fini(&x->infos);
+    x->infos = next;
+    out->groups = next.items;
+    out->group_count = next.count;
+    *more = next.count == x->page;
     return ERR_OK;
 }
 
@@ -190,12 +158,11 @@ static enum err list_names(struct exporter *x, struct store_session *s, struct r
 {
     const struct export_name *after = x->names.count ? &x->names.items[x->names.count - 1] : NULL;
     struct export_names next = {0};
-    struct errctx ec = {{0}};
     enum err e;
 
     if (x->names_end || x->at < x->names.count)
         return ERR_OK;
-    e = refuse_error(r, store_list_export_jobs(s, &x->filter, after, (int64_t)x->listed, TRANSFER_MS, &next, &ec), &ec);
+    e = store_list_export_jobs(s, &x->filter, after, (int64_t)x->listed, TRANSFER_MS, &next, &r->text);
     if (!e)
         e = check_order(after, &next, r);
     if (e) {
@@ -303,7 +270,6 @@ static enum err load_jobs(struct exporter *x, struct store_session *s, struct tr
 enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec = {{0}};
     enum err e = admin_take_session(x->admin, &s, r);
 
     if (e)
@@ -311,8 +277,7 @@ enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more
     drop_jobs(x);
     e = list_names(x, s, r);
     if (!e)
-        e = refuse_error(r, load_jobs(x, s, out, &ec), &ec);
-    store_give_session(x->admin->opts.store, s);
+        e = load_jobs(x, s, out, &r->text);
     *more = !x->names_end || x->at < x->names.count;
-    return e;
+    return admin_end(x->admin, s, e, r);
 }

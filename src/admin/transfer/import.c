@@ -63,66 +63,59 @@ static void end_item(struct transfer_item *item, enum err e, const struct refusa
 }
 
 /* What differs, for people. */
-static void keep_diff(struct transfer_item *item, const struct audit_row *shown)
+static void keep_diff(struct transfer_item *item, const char *before, const char *after)
 {
     free(item->before);
     free(item->after);
-    item->before = str_copy(shown->before);
-    item->after = str_copy(shown->after);
+    item->before = str_copy(before);
+    item->after = str_copy(after);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static const struct group_rules rules = {.scheme = true, .unique = true, .only_changed = true};
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
-}
-
-static bool is_same_group(const struct group_values *wanted, const struct indexed_group *now)
+static bool is_same_group(const struct group_info *wanted, const struct group_info *now)
 {
     return is_same_text(wanted->title, now->title) && wanted->address_type == now->address_type &&
-           (!wanted->address_type || is_same_text(wanted->addresses, now->addresses));
+           (!wanted->address_type || is_same_text(wanted->address_list, now->address_list));
 }
 
-static bool put_group(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+static bool put_group(void *arg, const struct group_info *now, struct group_info *values, struct refusal *r)
 {
-    const struct group_values *wanted = arg;
+    const struct group_info *wanted = arg;
 
     (void)now;
     (void)r;
     values->title = wanted->title;
     values->address_type = wanted->address_type;
     if (wanted->address_type)
-        values->addresses = wanted->addresses;
+        values->address_list = wanted->address_list;
     return true;
 }
 
-static enum err show_group(struct importing *im, const struct indexed_group *now, const struct group_values *wanted,
+static enum err show_group(struct importing *im, const struct group_info *now, const struct group_info *wanted,
                            struct transfer_item *item, struct refusal *r)
 {
     struct audit_diff diff;
-    struct audit_row shown;
-    struct errctx ec = {{0}};
     enum err e;
 
     audit_begin(&diff, now ? AUDIT_CHANGED : AUDIT_ADDED);
     audit_text(&diff, "title", now ? now->title : NULL, wanted->title);
     audit_int(&diff, "addressType", now ? now->address_type : 0, wanted->address_type);
     if (wanted->address_type)
-        audit_text(&diff, "addressList", now ? now->addresses : NULL, wanted->addresses);
-    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &shown, &ec), &ec);
+        audit_text(&diff, "addressList", now ? now->address_list : NULL, wanted->address_list);
+    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &r->text));
     if (!e)
-        keep_diff(item, &shown);
+        keep_diff(item, diff.row.before, diff.row.after);
     audit_fini(&diff);
     return e;
 }
 
-static enum err write_group(struct importing *im, const struct indexed_group *now, const struct group_values *wanted,
+static enum err write_group(struct importing *im, const struct group_info *now, const struct group_info *wanted,
                             struct transfer_item *item, struct refusal *r)
 {
-    struct group_values values = *wanted;
+    struct group_info values = *wanted;
     enum err e = refuse_unless(im->actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
@@ -137,9 +130,9 @@ static enum err write_group(struct importing *im, const struct indexed_group *no
     return e;
 }
 
-static void import_group(struct importing *im, const struct group_values *wanted, struct transfer_item *item)
+static void import_group(struct importing *im, const struct group_info *wanted, struct transfer_item *item)
 {
-    const struct indexed_group *now;
+    const struct group_info *now;
     struct refusal why = {0};
     size_t count = transfer_index_find_group(&im->index, wanted->app_name, &now);
     enum err e = ERR_OK;
@@ -167,8 +160,6 @@ static bool is_made_here(const struct importing *im, const char *app_name)
 
 /* ---- children ---------------------------------------------------------------------------------------------------- */
 
-enum child_state { CHILD_KNOWN, CHILD_TO_COME, CHILD_BAD };
-
 static bool is_in_document(const struct importing *im, const struct transfer_name *name)
 {
     for (size_t i = 0; i < im->document->job_count; i++) {
@@ -179,34 +170,27 @@ static bool is_in_document(const struct importing *im, const struct transfer_nam
     return false;
 }
 
-/* The ids of the children, as the column has them. CHILD_TO_COME: one of them is made by this document, which is tried
+/* The ids of the children, as the column has them. *to_come: one of them is made by this document, which is tried
  * only. */
-static enum child_state find_children(struct importing *im, const struct transfer_job *job, struct buf *out,
-                                      struct refusal *r)
+static enum err find_children(struct importing *im, const struct transfer_job *job, struct buf *out, bool *to_come,
+                              struct refusal *r)
 {
-    enum child_state state = CHILD_KNOWN;
-
     buf_append(out, "", 0);
     for (size_t i = 0; i < job->child_count; i++) {
         const struct transfer_name *child = &job->children[i];
         int64_t id = 0;
         size_t count = transfer_index_find_job(&im->index, child->app_name, child->name, &id);
-        if (count == 1) {
+        if (count > 1)
+            return refuse(r, REFUSED_STATE, "children", "%zu jobs are called %s/%s", count, child->app_name,
+                          child->name);
+        if (count == 1)
             buf_printf(out, "%s%" PRId64, out->len ? "," : "", id);
-        } else if (count > 1) {
-            refuse(r, REFUSED_STATE, "children", "%zu jobs are called %s/%s", count, child->app_name, child->name);
-            return CHILD_BAD;
-        } else if (im->dry_run && is_in_document(im, child)) {
-            state = CHILD_TO_COME;
-        } else {
-            refuse(r, REFUSED_UNKNOWN, "children", "there is no job %s/%s", child->app_name, child->name);
-            return CHILD_BAD;
-        }
+        else if (im->dry_run && is_in_document(im, child))
+            *to_come = true;
+        else
+            return refuse(r, REFUSED_UNKNOWN, "children", "there is no job %s/%s", child->app_name, child->name);
     }
-    if (!buf_failed(out))
-        return state;
-    refuse(r, REFUSED_BROKEN, NULL, "out of memory for the children");
-    return CHILD_BAD;
+    return buf_failed(out) ? refuse(r, REFUSED_BROKEN, NULL, "out of memory for the children") : ERR_OK;
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
@@ -268,7 +252,7 @@ static enum err switch_job(struct importing *im, int64_t id, bool running, int w
     *switched = true;
     if (im->dry_run)
         return ERR_OK;
-    return wanted ? admin_start_job(im->admin, im->actor, id, r) : admin_stop_job(im->admin, im->actor, id, r);
+    return admin_set_running(im->admin, im->actor, id, wanted, r);
 }
 
 /* Brings a job that is there to what the document says. */
@@ -279,7 +263,6 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
     struct job_edit edit = {.edit = put_job, .arg = &wanted};
     struct job_found found = {0};
     struct audit_diff diff = {0};
-    struct audit_row shown = {0};
     bool same = false, switched = false;
     enum err e = admin_load_job(im->admin, im->actor, id, &found, r);
 
@@ -291,10 +274,10 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
         e = check_type(row, &job->row, r);
     if (!e)
         e = job_try_edit(im->admin, im->actor, im->session, row, job_found_settings(&found, id), &edit, &same, &diff,
-                         &shown, r);
+                         r);
     if (!e && !same && item->outcome != TRANSFER_CREATE) {
         item->outcome = TRANSFER_CHANGE;
-        keep_diff(item, &shown);
+        keep_diff(item, diff.row.before, diff.row.after);
     }
     if (!e && !same && !im->dry_run)
         e = admin_edit_job(im->admin, im->actor, id, &edit, r);
@@ -304,10 +287,8 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
         e = switch_job(im, id, row->status == 1, job->running, &switched, r);
     if (!e && switched && item->outcome == TRANSFER_SAME) {
         item->outcome = TRANSFER_CHANGE;
-        free(item->before);
-        free(item->after);
-        item->before = str_copy(job->running ? "{\"running\":false}" : "{\"running\":true}");
-        item->after = str_copy(job->running ? "{\"running\":true}" : "{\"running\":false}");
+        keep_diff(item, job->running ? "{\"running\":false}" : "{\"running\":true}",
+                  job->running ? "{\"running\":true}" : "{\"running\":false}");
     }
     audit_fini(&diff);
     job_found_fini(&found);
@@ -318,13 +299,10 @@ static enum err show_new(struct importing *im, const struct job_form *form, stru
                          struct refusal *r)
 {
     struct audit_diff diff = {0};
-    struct audit_row shown;
-    struct errctx ec = {{0}};
-    enum err e =
-        refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &shown, &ec), &ec);
+    enum err e = refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &r->text));
 
     if (!e)
-        keep_diff(item, &shown);
+        keep_diff(item, diff.row.before, diff.row.after);
     audit_fini(&diff);
     return e;
 }
@@ -360,7 +338,7 @@ static enum err create_job(struct importing *im, const struct transfer_job *job,
 
 static void import_job(struct importing *im, const struct transfer_job *job, struct transfer_item *item)
 {
-    const struct indexed_group *group = NULL;
+    const struct group_info *group = NULL;
     struct refusal why = {0};
     int64_t id = 0;
     size_t groups = transfer_index_find_group(&im->index, job->app_name, &group);
@@ -385,20 +363,17 @@ static void import_job(struct importing *im, const struct transfer_job *job, str
 /* When all jobs are there: children by their names, and what a new job still lacks. */
 static void finish_job(struct importing *im, const struct transfer_job *job, struct transfer_item *item)
 {
-    bool is_new = item->outcome == TRANSFER_CREATE;
+    bool is_new = item->outcome == TRANSFER_CREATE, to_come = false;
     struct refusal why = {0};
     struct buf children = {0};
-    enum child_state state;
-    enum err e = ERR_OK;
+    enum err e;
 
     if (item->outcome == TRANSFER_REFUSED || (!job->child_count && !is_new))
         return;
-    state = find_children(im, job, &children, &why);
-    if (state == CHILD_BAD)
-        e = why.kind == REFUSED_UNKNOWN ? ERR_NOTFOUND : ERR_STATE;
-    else if (state == CHILD_TO_COME && item->outcome == TRANSFER_SAME)
+    e = find_children(im, job, &children, &to_come, &why);
+    if (!e && to_come && item->outcome == TRANSFER_SAME)
         item->outcome = TRANSFER_CHANGE; /* to ids that are not there yet */
-    else if (state == CHILD_KNOWN && item->id)
+    else if (!e && !to_come && item->id)
         e = change_job(im, job, job->child_count ? children.data : NULL, item->id, item, &why);
     end_item(item, e, &why);
     buf_fini(&children);

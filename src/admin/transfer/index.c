@@ -52,57 +52,28 @@ enum err transfer_check_names(const struct transfer *document, struct refusal *r
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-static enum err put_group(struct transfer_index *index, const struct group_info *group, struct refusal *r)
+enum err transfer_index_add_group(struct transfer_index *index, int64_t id, const char *app_name, struct refusal *r)
 {
-    struct indexed_group *more = realloc(index->groups, (index->group_count + 1) * sizeof *more);
+    struct group_infos *list = &index->groups;
+    struct group_info *more = realloc(list->items, (list->count + 1) * sizeof *more);
 
     if (!more)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
-    index->groups = more;
-    more[index->group_count] = (struct indexed_group){.id = group->id,
-                                                      .address_type = group->address_type,
-                                                      .app_name = str_copy(group->app_name ? group->app_name : ""),
-                                                      .title = str_copy(group->title ? group->title : ""),
-                                                      .addresses = str_copy(group->address_list)};
-    if (!more[index->group_count++].app_name)
-        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
+    list->items = more;
+    more[list->count++] = (struct group_info){.id = id, .app_name = app_name};
     return ERR_OK;
 }
 
-static enum err load_groups(struct transfer_index *index, struct admin *a, const struct actor *actor, struct refusal *r)
-{
-    int64_t after = 0;
-    size_t got = PAGE;
-    enum err e = ERR_OK;
-
-    while (!e && got == PAGE) {
-        struct group_infos found = {0};
-        e = admin_list_groups_after(a, actor, NULL, NULL, after, PAGE, &found, NULL, NULL, r);
-        got = e ? 0 : found.count;
-        for (size_t i = 0; !e && i < got; i++)
-            e = put_group(index, &found.items[i], r);
-        if (got)
-            after = found.items[got - 1].id;
-        group_infos_fini(&found);
-    }
-    return e;
-}
-
-enum err transfer_index_add_group(struct transfer_index *index, int64_t id, const char *app_name, struct refusal *r)
-{
-    return put_group(index, &(struct group_info){.id = id, .app_name = app_name}, r);
-}
-
 size_t transfer_index_find_group(const struct transfer_index *index, const char *app_name,
-                                 const struct indexed_group **out)
+                                 const struct group_info **out)
 {
     size_t count = 0;
 
     *out = NULL;
-    for (size_t i = index->group_count; i-- > 0;) {
-        if (strcmp(index->groups[i].app_name, app_name) != 0)
+    for (size_t i = index->groups.count; i-- > 0;) {
+        if (strcmp(index->groups.items[i].app_name, app_name) != 0)
             continue;
-        *out = &index->groups[i];
+        *out = &index->groups.items[i];
         count++;
     }
     return count;
@@ -183,11 +154,13 @@ void transfer_index_sort(struct transfer_index *index)
 enum err transfer_index_load(struct transfer_index *index, struct admin *a, const struct actor *actor,
                              const struct transfer *document, struct refusal *r)
 {
-    enum err e = load_groups(index, a, actor, r);
+    enum err e = admin_list_groups_after(a, actor, NULL, NULL, 0, INT32_MAX, &index->groups, NULL, NULL, r);
 
-    for (size_t i = 0; !e && i < index->group_count; i++) {
-        if (is_named(document, index->groups[i].app_name))
-            e = load_jobs(index, a, actor, index->groups[i].id, r);
+    for (size_t i = 0; !e && i < index->groups.count; i++) {
+        struct group_info *group = &index->groups.items[i];
+        group->app_name = group->app_name ? group->app_name : "";
+        if (is_named(document, group->app_name))
+            e = load_jobs(index, a, actor, group->id, r);
     }
     transfer_index_sort(index);
     return e;
@@ -195,7 +168,7 @@ enum err transfer_index_load(struct transfer_index *index, struct admin *a, cons
 
 size_t transfer_index_find_job(const struct transfer_index *index, const char *app_name, const char *name, int64_t *id)
 {
-    const struct indexed_group *group;
+    const struct group_info *group;
     size_t low = 0, high = index->sorted, count = 0;
 
     if (transfer_index_find_group(index, app_name, &group) != 1)
@@ -215,14 +188,9 @@ size_t transfer_index_find_job(const struct transfer_index *index, const char *a
 
 void transfer_index_fini(struct transfer_index *index)
 {
-    for (size_t i = 0; i < index->group_count; i++) {
-        free(index->groups[i].app_name);
-        free(index->groups[i].title);
-        free(index->groups[i].addresses);
-    }
     for (size_t i = 0; i < index->job_count; i++)
         free(index->jobs[i].name);
-    free(index->groups);
     free(index->jobs);
+    group_infos_fini(&index->groups);
     *index = (struct transfer_index){0};
 }

@@ -8,12 +8,6 @@
 #include "admin/admin_impl.h"
 #include "shardwheel/admin/transfer.h"
 
-struct indexed_group {
-    int64_t id;
-    char *app_name, *title, *addresses;
-    int64_t address_type;
-};
-
 struct indexed_job {
     int64_t group, id;
     char *name;
@@ -21,9 +15,8 @@ struct indexed_job {
 
 /* All zero is an empty one. */
 struct transfer_index {
-    struct indexed_group *groups; /* that the actor sees, by app name */
-    size_t group_count;
-    struct indexed_job *jobs; /* of the groups that the document names */
+    struct group_infos groups; /* that the actor sees, and those that were added, whose names are the caller's */
+    struct indexed_job *jobs;  /* of the groups that the document names */
     size_t job_count, job_max;
     size_t sorted; /* of them: those behind were added since, and are not found yet */
 };
@@ -36,7 +29,7 @@ MUST_CHECK enum err transfer_index_load(struct transfer_index *index, struct adm
 void transfer_index_fini(struct transfer_index *index);
 /* How many have the name; *out is the first of them. */
 size_t transfer_index_find_group(const struct transfer_index *index, const char *app_name,
-                                 const struct indexed_group **out);
+                                 const struct group_info **out);
 size_t transfer_index_find_job(const struct transfer_index *index, const char *app_name, const char *name, int64_t *id);
 /* What the import has made; jobs are found after the next transfer_index_sort. */
 MUST_CHECK enum err transfer_index_add_group(struct transfer_index *index, int64_t id, const char *app_name,

@@ -161,20 +161,11 @@ static void write_page(struct console_call *call, int status, const char *msg)
  * call, and go another way. False: another status. */
 static bool write_without_code(struct console_call *call, int status, const char *msg)
 {
-    const char *error = NULL;
-
-    switch (status) {
-    case 400: error = "Bad Request"; break;
-    case 404: error = "Not Found"; break;
-    case 405: error = "Method Not Allowed"; break;
-    case 406: error = "Not Acceptable"; break;
-    case 413: error = "Content Too Large"; break;
-    }
-    if (!error)
+    if (status != 400 && status != 404 && status != 405 && status != 406 && status != 413)
         return false;
     begin_answer(call);
     call->r->status = status;
-    buf_printf(&call->r->body, "{\"status\":%d,\"error\":\"%s\",\"message\":", status, error);
+    buf_printf(&call->r->body, "{\"status\":%d,\"error\":\"%s\",\"message\":", status, response_name_status(status));
     console_put_text(call, &call->r->body, msg);
     buf_putc(&call->r->body, '}');
     return true;
@@ -227,9 +218,20 @@ void console_fail_right(struct console_call *call)
                       call->actor.name);
 }
 
+void console_fail_because(struct console_call *call, const char *why)
+{
+    struct buf msg = {0};
+
+    buf_printf(&msg, "%s%s", call->refused, why);
+    console_fail(call, buf_failed(&msg) ? NULL : msg.data);
+    buf_fini(&msg);
+}
+
 void console_fail_refusal(struct console_call *call, const struct refusal *refusal)
 {
-    if (refusal->kind == REFUSED_RIGHT)
+    if (call->refused)
+        console_fail_because(call, refusal->text.text);
+    else if (refusal->kind == REFUSED_RIGHT)
         console_fail_right(call);
     else if (refusal->field)
         console_fail_hard(call, "%s: %s", refusal->field, refusal->text.text);

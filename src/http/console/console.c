@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The way of a call: from its path to its row's function. */
 #include "http/console/console.h"
-#include "http/multipart.h"
 #include "http/visitor.h"
 #include "http/web/page.h"
 
@@ -181,17 +180,13 @@ static enum err load_parts(struct console_call *call, const char *type, struct e
 {
     const struct http_request *q = call->route->q;
     struct multipart_field *fields = calloc(PARAMS_MAX, sizeof *fields);
-    struct param_pair *pairs = calloc(PARAMS_MAX, sizeof *pairs);
     size_t count = 0;
-    enum err e = fields && pairs ? multipart_parse(type, q->body, q->body_len, fields, PARAMS_MAX, &count, ec)
-                                 : err_set(ec, ERR_NOMEM, "out of memory for the parameters");
+    enum err e = fields ? multipart_parse(type, q->body, q->body_len, fields, PARAMS_MAX, &count, ec)
+                        : err_set(ec, ERR_NOMEM, "out of memory for the parameters");
 
-    for (size_t i = 0; i < count && !e; i++)
-        pairs[i] = (struct param_pair){fields[i].name, fields[i].value, fields[i].name_len, fields[i].value_len};
     if (!e)
-        e = params_load(q->query, NULL, 0, pairs, count, &call->params, ec);
+        e = params_load(q->query, NULL, 0, fields, count, &call->params, ec);
     free(fields);
-    free(pairs);
     return e;
 }
 
@@ -212,26 +207,15 @@ static enum err load_params(struct console_call *call, struct errctx *ec)
     return params_load(q->query, has_body ? q->body : NULL, has_body ? q->body_len : 0, NULL, 0, &call->params, ec);
 }
 
-static bool has_cookie(const struct http_request *q, const char *name)
-{
-    const char *header = request_get_header(q, "Cookie");
-    size_t len = strlen(name);
-
-    for (const char *at = header; at && (at = strstr(at, name)); at += len) {
-        if (at[len] == '=' && (at == header || at[-1] == ' ' || at[-1] == ';'))
-            return true;
-    }
-    return false;
-}
-
 static void find_endpoint(struct console_call *call)
 {
     const struct http *h = call->route->h;
     unsigned possible = find_dialects(call->route->path);
 
-    call->dialect = dialect_choose(
-        possible ? possible : DIALECTS_ALL, call->route->path, &call->params, has_cookie(call->route->q, ROW_COOKIE),
-        has_cookie(call->route->q, visitor_token_cookie(h)), h->opts.console_dialect, h->generation);
+    call->dialect = dialect_choose(possible ? possible : DIALECTS_ALL, call->route->path, &call->params,
+                                   visitor_has_cookie(call->route, ROW_COOKIE),
+                                   visitor_has_cookie(call->route, visitor_token_cookie(h)), h->opts.console_dialect,
+                                   h->generation);
     call->endpoint = possible ? find_row(call->route->path, call->dialect) : NULL;
     snprintf(call->actor.via, sizeof call->actor.via, "console %s", dialect_name(call->dialect));
     request_get_client_address(call->route->q, call->actor.address);

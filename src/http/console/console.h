@@ -74,8 +74,10 @@ struct console_call {
     bool has_actor;       /* somebody is logged in, and `actor` says who */
     struct actor
         actor; /* `via` is "console A" and so on, `address` the client's: filled in before the login is looked at */
-    bool by_browser;    /* the actor was found by what a browser sends by itself */
-    void *actor_memory; /* of the actor's groups; freed with the call */
+    bool by_browser;     /* the actor was found by what a browser sends by itself */
+    void *actor_memory;  /* of the actor's groups; freed with the call */
+    const char *refused; /* what stands before refusals that a topic has no words for, as an answer like others; NULL:
+                            they are what console_fail_refusal says */
 };
 
 bool console_may_change(const struct console_endpoint *endpoint); /* what is not known to only read may */
@@ -133,6 +135,9 @@ void console_fail_right(struct console_call *call);
 /* The answer for a refusal that the topic has no words for: REFUSED_RIGHT as console_fail_right, others hard, with the
  * refusal's sentence. */
 void console_fail_refusal(struct console_call *call, const struct refusal *refusal);
+
+/* Code 500 with call->refused and why. */
+void console_fail_because(struct console_call *call, const char *why);
 
 /* Appends to any buffer. */
 void console_put_say(const struct console_call *call, struct buf *out, enum say what);

@@ -160,11 +160,11 @@ static void answer_load(struct console_call *call)
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
 
-static bool take_values(struct console_call *call, struct group_values *out)
+static bool take_values(struct console_call *call, struct group_info *out)
 {
-    *out = (struct group_values){.app_name = console_get_text(call, "appname"),
-                                 .title = console_get_text(call, get_title_name(call)),
-                                 .addresses = console_get_text(call, "addressList")};
+    *out = (struct group_info){.app_name = console_get_text(call, "appname"),
+                               .title = console_get_text(call, get_title_name(call)),
+                               .address_list = console_get_text(call, "addressList")};
     if (call->dialect == DIALECT_D)
         out->access_token = console_get_text(call, "accessToken");
     return console_take_field(call, "addressType", &out->address_type);
@@ -175,7 +175,7 @@ static void answer_add(struct console_call *call)
     struct group_rules rules = {.angles = call->dialect & DIALECTS_AB,
                                 .scheme = call->dialect & DIALECTS_CD,
                                 .unique = call->dialect == DIALECT_D};
-    struct group_values values;
+    struct group_info values;
     struct refusal r;
     int64_t id;
 
@@ -188,12 +188,12 @@ static void answer_add(struct console_call *call)
 }
 
 struct asked {
-    const struct group_values *values;
+    const struct group_info *values;
     enum dialect dialect;
 };
 
 /* What was sent, but for what the dialect does not know. */
-static bool decide(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+static bool decide(void *arg, const struct group_info *now, struct group_info *values, struct refusal *r)
 {
     const struct asked *asked = arg;
 
@@ -201,7 +201,7 @@ static bool decide(void *arg, const struct group_info *now, struct group_values 
     (void)r;
     values->title = asked->values->title;
     values->address_type = asked->values->address_type;
-    values->addresses = asked->values->addresses;
+    values->address_list = asked->values->address_list;
     if (asked->dialect == DIALECT_D && !str_is_blank(asked->values->access_token))
         values->access_token = asked->values->access_token;
     if (asked->dialect != DIALECT_D)
@@ -213,7 +213,7 @@ static void answer_update(struct console_call *call)
 {
     bool d = call->dialect == DIALECT_D;
     struct group_rules rules = {.scheme = call->dialect & DIALECTS_CD, .keeps_name = d, .checks_first = !d};
-    struct group_values values;
+    struct group_info values;
     struct asked asked = {&values, call->dialect};
     struct refusal r;
     int64_t id;

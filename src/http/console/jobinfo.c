@@ -120,8 +120,8 @@ static void fail_group(struct console_call *call, const struct job_form *form, b
         console_fail_words(call, SAY_JOB_GROUP, SAY_INVALID, SAY_END);
 }
 
-bool jobinfo_fail_form(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
-                       bool is_new)
+static void fail_form(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
+                      bool is_new)
 {
     static const struct console_refusal table[] = {
         {REFUSED_REQUIRED, "name", {SAY_PLEASE_INPUT, SAY_JOB_DESC}},
@@ -137,29 +137,21 @@ bool jobinfo_fail_form(struct console_call *call, const struct refusal *refusal,
     bool is_schedule = !strcmp(field, "scheduleType") || !strcmp(field, "scheduleConf");
 
     if (console_refuse_with(call, refusal, table, ARRAY_LEN(table)))
-        return true;
+        return;
     if (refusal->kind == REFUSED_LENGTH)
-        return false;
-    if (!strcmp(field, "childJobId"))
+        console_fail_refusal(call, refusal);
+    else if (!strcmp(field, "childJobId"))
         fail_child(call, refusal);
     else if (is_schedule)
         fail_schedule(call, refusal, form, is_new);
     else if (!strcmp(field, "jobGroup"))
         fail_group(call, form, is_new);
     else
-        return false;
-    return true;
-}
-
-static void fail_form(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
-                      bool is_new)
-{
-    if (!jobinfo_fail_form(call, refusal, form, is_new))
         console_fail_refusal(call, refusal);
 }
 
 /* Of calls by id alone: no right is a plain answer here. */
-bool jobinfo_fail_action(struct console_call *call, const struct refusal *refusal)
+static void end_action(struct console_call *call, enum err e, const struct refusal *refusal)
 {
     static const struct console_refusal table[] = {
         {REFUSED_RIGHT, NULL, {SAY_PERMISSION_LIMIT}},
@@ -168,17 +160,13 @@ bool jobinfo_fail_action(struct console_call *call, const struct refusal *refusa
         {REFUSED_STATE, "scheduleConf", {SAY_SCHEDULE_TYPE, SAY_INVALID}},
     };
 
-    if (console_refuse_with(call, refusal, table, ARRAY_LEN(table)))
-        return true;
-    if (refusal->kind != REFUSED_INVALID && refusal->kind != REFUSED_UNKNOWN)
-        return false;
-    console_fail(call, refusal->text.text);
-    return true;
-}
-
-static void fail_action(struct console_call *call, const struct refusal *refusal)
-{
-    if (!jobinfo_fail_action(call, refusal))
+    if (!e)
+        console_succeed(call);
+    else if (console_refuse_with(call, refusal, table, ARRAY_LEN(table)))
+        return;
+    else if (refusal->kind == REFUSED_INVALID || refusal->kind == REFUSED_UNKNOWN)
+        console_fail(call, refusal->text.text);
+    else
         console_fail_refusal(call, refusal);
 }
 
@@ -233,16 +221,13 @@ static void answer_jobs_of_group(struct console_call *call)
 
 /* ---- changes ----------------------------------------------------------------------------------------------------- */
 
-static void answer_add(struct console_call *call)
+void jobinfo_add(struct console_call *call, const struct job_form *form)
 {
     struct refusal refusal = {0};
-    struct job_form form;
     int64_t id = 0;
 
-    if (!take_form(call, &form))
-        return;
-    if (admin_add_job(call->admin, &call->actor, &form, &id, &refusal)) {
-        fail_form(call, &refusal, &form, /*is_new=*/true);
+    if (admin_add_job(call->admin, &call->actor, form, &id, &refusal)) {
+        fail_form(call, &refusal, form, /*is_new=*/true);
         return;
     }
     console_begin_success(call);
@@ -250,57 +235,77 @@ static void answer_add(struct console_call *call)
     console_end_success(call);
 }
 
-static void answer_update(struct console_call *call)
+static void answer_add(struct console_call *call)
+{
+    struct job_form form;
+
+    if (take_form(call, &form))
+        jobinfo_add(call, &form);
+}
+
+void jobinfo_update(struct console_call *call, int64_t id, const struct job_form *form)
 {
     struct refusal refusal = {0};
+
+    if (admin_update_job(call->admin, &call->actor, id, form, &refusal))
+        fail_form(call, &refusal, form, /*is_new=*/false);
+    else
+        console_succeed(call);
+}
+
+static void answer_update(struct console_call *call)
+{
     struct job_form form;
     int64_t id = 0;
 
-    if (!console_take_field(call, "id", &id) || !take_form(call, &form))
-        return;
-    if (admin_update_job(call->admin, &call->actor, id, &form, &refusal))
-        fail_form(call, &refusal, &form, /*is_new=*/false);
-    else
-        console_succeed(call);
+    if (console_take_field(call, "id", &id) && take_form(call, &form))
+        jobinfo_update(call, id, &form);
 }
 
-static void end_action(struct console_call *call, enum err e, const struct refusal *refusal)
-{
-    if (e)
-        fail_action(call, refusal);
-    else
-        console_succeed(call);
-}
-
-/* A job that is gone already is no failure. */
-static void answer_remove(struct console_call *call)
+void jobinfo_remove(struct console_call *call, int64_t id)
 {
     struct refusal refusal = {0};
-    int64_t id = 0;
-    enum err e;
+    enum err e = admin_remove_job(call->admin, &call->actor, id, NULL, &refusal);
 
-    if (!console_take_id(call, &id))
-        return;
-    e = admin_remove_job(call->admin, &call->actor, id, NULL, &refusal);
     end_action(call, refusal.kind == REFUSED_UNKNOWN ? ERR_OK : e, &refusal);
+}
+
+static void answer_remove(struct console_call *call)
+{
+    int64_t id = 0;
+
+    if (console_take_id(call, &id))
+        jobinfo_remove(call, id);
+}
+
+void jobinfo_set_running(struct console_call *call, int64_t id, bool running)
+{
+    struct refusal refusal = {0};
+
+    end_action(call, admin_set_running(call->admin, &call->actor, id, running, &refusal), &refusal);
 }
 
 static void answer_start(struct console_call *call)
 {
-    struct refusal refusal = {0};
     int64_t id = 0;
 
     if (console_take_id(call, &id))
-        end_action(call, admin_start_job(call->admin, &call->actor, id, &refusal), &refusal);
+        jobinfo_set_running(call, id, true);
 }
 
 static void answer_stop(struct console_call *call)
 {
-    struct refusal refusal = {0};
     int64_t id = 0;
 
     if (console_take_id(call, &id))
-        end_action(call, admin_stop_job(call->admin, &call->actor, id, &refusal), &refusal);
+        jobinfo_set_running(call, id, false);
+}
+
+void jobinfo_trigger(struct console_call *call, const struct trigger_order *order)
+{
+    struct refusal refusal = {0};
+
+    end_action(call, admin_trigger_job(call->admin, &call->actor, order, 0, NULL, NULL, &refusal), &refusal);
 }
 
 /* What is absent overrides the job's parameter with nothing, as ever. */
@@ -309,10 +314,9 @@ static void answer_trigger(struct console_call *call)
     struct trigger_order order = {.kind = TRIGGER_MANUAL,
                                   .param = console_get_filter(call, "executorParam"),
                                   .addresses = console_get_text(call, "addressList")};
-    struct refusal refusal = {0};
 
     if (console_take_int(call, "id", &order.job_id))
-        end_action(call, admin_trigger_job(call->admin, &call->actor, &order, 0, NULL, NULL, &refusal), &refusal);
+        jobinfo_trigger(call, &order);
 }
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ static void read_pairs(struct reader *reader, const char *text, size_t len)
     }
 }
 
-static void take_pairs(struct reader *reader, const struct param_pair *pairs, size_t count)
+static void take_pairs(struct reader *reader, const struct multipart_field *pairs, size_t count)
 {
     struct buf *memory = &reader->params->memory;
 
@@ -161,7 +161,7 @@ static bool join_field(struct console_params *params, const struct field *f)
     return value == p->first || join(p, value);
 }
 
-enum err params_load(const char *query, const char *form, size_t form_len, const struct param_pair *pairs,
+enum err params_load(const char *query, const char *form, size_t form_len, const struct multipart_field *pairs,
                      size_t pair_count, struct console_params *out, struct errctx *ec)
 {
     struct console_params params = {.list = calloc(PARAMS_MAX, sizeof *params.list)};

@@ -11,7 +11,7 @@
 #ifndef HTTP_CONSOLE_PARAMS_H
 #define HTTP_CONSOLE_PARAMS_H
 
-#include "shardwheel/base.h"
+#include "http/multipart.h"
 
 #define PARAMS_MAX 1000
 #define PARAM_NAME_MAX 100 /* bytes of a name that are shown */
@@ -32,16 +32,10 @@ struct console_params {
     bool too_many;            /* more than PARAMS_MAX: the rest was not read */
 };
 
-/* One source that is there already as pairs, a form's or a multipart body's: values with their length, for a NUL may be
- * in them. */
-struct param_pair {
-    const char *name, *value;
-    size_t name_len, value_len;
-};
-
 /* `query` and `form` are as they were sent, form also NULL; `pairs` come behind them. ERR_NOMEM alone. */
-MUST_CHECK enum err params_load(const char *query, const char *form, size_t form_len, const struct param_pair *pairs,
-                                size_t pair_count, struct console_params *out, struct errctx *ec);
+MUST_CHECK enum err params_load(const char *query, const char *form, size_t form_len,
+                                const struct multipart_field *pairs, size_t pair_count, struct console_params *out,
+                                struct errctx *ec);
 void params_fini(struct console_params *params);
 
 bool params_has(const struct console_params *params, const char *name); /* under exactly this name */

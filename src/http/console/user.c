@@ -46,8 +46,7 @@ static void answer_list(struct console_call *call)
 
     if (!console_take_page(call, &filter.offset, &filter.limit) || !console_take_int(call, "role", &filter.role))
         return;
-    if (admin_load_people(call->admin, &call->actor, &filter, &list, &count, &r) ||
-        admin_count_people(call->admin, &call->actor, &filter, &total, &r)) {
+    if (admin_load_people(call->admin, &call->actor, &filter, &list, &count, &total, &r)) {
         console_fail_refusal(call, &r);
     } else {
         console_begin_list(call, total, /*is_estimate=*/false);

@@ -98,15 +98,6 @@ static void take_form(struct job_call *c, struct job_form *form)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-static void refuse_hard(struct job_call *c, const char *why)
-{
-    struct buf msg = {0};
-
-    buf_printf(&msg, "openapi invoke error: %s", why);
-    console_fail(&c->console, buf_failed(&msg) ? NULL : msg.data);
-    buf_fini(&msg);
-}
-
 static void be_actor(struct job_call *c)
 {
     const struct http_request *q = c->console.route->q;
@@ -128,7 +119,7 @@ static bool read_body(struct job_call *c)
 
     if (!json_check(q->body, q->body_len, &c->body, &ec) && c->body.kind == JSON_OBJECT)
         return true;
-    refuse_hard(c, ec.text[0] ? ec.text : "the body is no JSON object");
+    console_fail_because(&c->console, ec.text[0] ? ec.text : "the body is no JSON object");
     return false;
 }
 
@@ -136,32 +127,17 @@ static bool read_body(struct job_call *c)
 static bool has_fault(struct job_call *c)
 {
     if (c->fault.text[0])
-        refuse_hard(c, c->fault.text);
+        console_fail_because(&c->console, c->fault.text);
     return c->fault.text[0] != '\0';
-}
-
-static void end_form(struct job_call *c, const struct refusal *refusal, const struct job_form *form, bool is_new)
-{
-    if (!jobinfo_fail_form(&c->console, refusal, form, is_new))
-        refuse_hard(c, refusal->text.text);
 }
 
 static void add(struct job_call *c)
 {
-    struct refusal refusal = {0};
     struct job_form form;
-    int64_t id = 0;
 
     take_form(c, &form);
-    if (has_fault(c))
-        return;
-    if (admin_add_job(c->console.admin, &c->console.actor, &form, &id, &refusal)) {
-        end_form(c, &refusal, &form, /*is_new=*/true);
-        return;
-    }
-    console_begin_success(&c->console);
-    buf_printf(&c->console.r->body, "\"%lld\"", (long long)id);
-    console_end_success(&c->console);
+    if (!has_fault(c))
+        jobinfo_add(&c->console, &form);
 }
 
 /* The job stays in its group. That of one that is not there is not looked at: the caller's own is as good as any. */
@@ -186,7 +162,6 @@ static int64_t find_group(struct job_call *c, int64_t id)
 
 static void update(struct job_call *c)
 {
-    struct refusal refusal = {0};
     int64_t id = take_int(c, "id");
     struct job_form form;
 
@@ -194,48 +169,31 @@ static void update(struct job_call *c)
     if (has_fault(c))
         return;
     form.row.group = find_group(c, id);
-    if (admin_update_job(c->console.admin, &c->console.actor, id, &form, &refusal))
-        end_form(c, &refusal, &form, /*is_new=*/false);
-    else
-        console_succeed(&c->console);
-}
-
-static void end_action(struct job_call *c, enum err e, const struct refusal *refusal)
-{
-    if (!e)
-        console_succeed(&c->console);
-    else if (!jobinfo_fail_action(&c->console, refusal))
-        refuse_hard(c, refusal->text.text);
+    jobinfo_update(&c->console, id, &form);
 }
 
 static void remove_job(struct job_call *c)
 {
-    struct refusal refusal = {0};
     int64_t id = take_int(c, "id");
-    enum err e;
 
-    if (has_fault(c))
-        return;
-    e = admin_remove_job(c->console.admin, &c->console.actor, id, NULL, &refusal);
-    end_action(c, refusal.kind == REFUSED_UNKNOWN ? ERR_OK : e, &refusal);
+    if (!has_fault(c))
+        jobinfo_remove(&c->console, id);
 }
 
 static void start(struct job_call *c)
 {
-    struct refusal refusal = {0};
     int64_t id = take_int(c, "id");
 
     if (!has_fault(c))
-        end_action(c, admin_start_job(c->console.admin, &c->console.actor, id, &refusal), &refusal);
+        jobinfo_set_running(&c->console, id, true);
 }
 
 static void stop(struct job_call *c)
 {
-    struct refusal refusal = {0};
     int64_t id = take_int(c, "id");
 
     if (!has_fault(c))
-        end_action(c, admin_stop_job(c->console.admin, &c->console.actor, id, &refusal), &refusal);
+        jobinfo_set_running(&c->console, id, false);
 }
 
 /* What is absent overrides the job's parameter with nothing, as in the console. */
@@ -245,11 +203,9 @@ static void trigger(struct job_call *c)
                                   .kind = TRIGGER_MANUAL,
                                   .param = take_text(c, "executorParam"),
                                   .addresses = take_text(c, "addressList")};
-    struct refusal refusal = {0};
 
     if (!has_fault(c))
-        end_action(c, admin_trigger_job(c->console.admin, &c->console.actor, &order, 0, NULL, NULL, &refusal),
-                   &refusal);
+        jobinfo_trigger(&c->console, &order);
 }
 
 /* What is the same for all: a turn, who it is, the body, then the members. */
@@ -261,8 +217,12 @@ void job_call_answer(const struct route_call *call, const char *name, struct htt
     } calls[] = {{"/addJob", add},     {"/updateJob", update}, {"/removeJob", remove_job},
                  {"/startJob", start}, {"/stopJob", stop},     {"/triggerJob", trigger}};
     struct http *h = call->h;
-    struct job_call c = {
-        .console = {.route = call, .r = r, .dialect = DIALECT_D, .lang = h->opts.lang, .admin = h->opts.admin}};
+    struct job_call c = {.console = {.route = call,
+                                     .r = r,
+                                     .dialect = DIALECT_D,
+                                     .lang = h->opts.lang,
+                                     .admin = h->opts.admin,
+                                     .refused = "openapi invoke error: "}};
 
     if (!job_calls_take(&h->job_calls_us, clock_mono_ms(h->clock) * 1000)) {
         buf_puts(&r->body, "{\"code\":502,\"msg\":\"Too many requests, please try again later.\",\"data\":null,"

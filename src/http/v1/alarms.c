@@ -38,8 +38,7 @@ static void answer_channels(struct v1_call *c)
     bool mail = false, can_add = false;
 
     buf_append(&items, "", 0);
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_list_channels(c->admin, c->actor, put_channel, &items, &mail, &can_add, &c->why))) {
+    if (!V1_FAILS(c, admin_list_channels, put_channel, &items, &mail, &can_add)) {
         c->r->body.failed |= buf_failed(&items);
         v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "mail", mail);
@@ -55,24 +54,11 @@ static void answer_channels(struct v1_call *c)
 /* App names in one text; NULL where they are not given. */
 static const char *take_groups(struct v1_call *c)
 {
-    struct v1_texts names = v1_text_list(&c->body, "groups", 100, APP_NAME_MAX);
-    size_t len = 1;
-    char *text, *at;
+    const char *names = v1_joined_list(&c->body, "groups", 100, APP_NAME_MAX, false);
 
-    if (!v1_has(&c->body, "groups"))
-        return NULL;
-    for (size_t i = 0; i < names.count; i++) {
-        len += strlen(names.v[i]) + 1;
-        if (!names.v[i][0] || strchr(names.v[i], ','))
-            v1_note(c, REFUSED_INVALID, "groups", "groups are app names, without a comma");
-    }
-    text = v1_keep(c, len);
-    at = text;
-    for (size_t i = 0; at && i < names.count; i++)
-        at += sprintf(at, i ? ",%s" : "%s", names.v[i]);
-    if (len > GROUPS_MAX)
+    if (strlen(names) + 2 > GROUPS_MAX)
         v1_note(c, REFUSED_LENGTH, "groups", "groups must have %d characters at most", GROUPS_MAX);
-    return text;
+    return v1_has(&c->body, "groups") ? names : NULL;
 }
 
 static struct channel_spec take_spec(struct v1_call *c)
@@ -97,7 +83,7 @@ static void answer_add_channel(struct v1_call *c)
     spec = take_spec(c);
     spec.secret = spec.secret ? spec.secret : "";
     spec.app_names = spec.app_names ? spec.app_names : "";
-    if (v1_is_refused(c) || v1_has_failed(c, admin_add_channel(c->admin, c->actor, &spec, &id, &c->why)))
+    if (V1_FAILS(c, admin_add_channel, &spec, &id))
         return;
     c->r->status = 201;
     v1_put_object(&c->r->body, NULL);
@@ -110,7 +96,7 @@ static void answer_change_channel(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct channel_spec spec = take_spec(c);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_change_channel(c->admin, c->actor, id, &spec, &c->why)))
+    if (!V1_FAILS(c, admin_change_channel, id, &spec))
         v1_set_no_content(c);
 }
 
@@ -118,7 +104,7 @@ static void answer_remove_channel(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_channel(c->admin, c->actor, id, &c->why)))
+    if (!V1_FAILS(c, admin_remove_channel, id))
         v1_set_no_content(c);
 }
 
@@ -143,25 +129,15 @@ static void put_told(struct buf *b, const struct sent_alarm *row)
 
 static void answer_told(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, TOLD_LIST, 1, false);
+    struct v1_page page = v1_query_ids(c, TOLD_LIST, /*counted=*/false);
     struct sent_filter filter = {.job_id = v1_query_int(c, "job", 1, INT32_MAX, 0),
                                  .channel = v1_query_text(c, "channel", 40),
                                  .failed = v1_query_bool(c, "failed", false)};
     struct sent_alarms list = {0};
-    struct v1_cursor next = {.count = 1};
 
-    if (page.count)
-        v1_note(c, REFUSED_INVALID, "count", "messages are not counted");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_told(c->admin, c->actor, &filter, page.after ? page.from.keys[0] : INT64_MAX,
-                                         page.limit + 1, &list, &c->why)))
+    if (V1_FAILS(c, admin_load_told, &filter, page.after ? page.from.keys[0] : INT64_MAX, (size_t)page.want, &list))
         return;
-    v1_begin_page(c);
-    for (size_t i = 0; i < list.count && i < page.limit; i++) {
-        put_told(&c->r->body, &list.rows[i]);
-        next.keys[0] = list.rows[i].id;
-    }
-    v1_end_page(c, TOLD_LIST, list.count > page.limit ? &next : NULL);
+    V1_PUT_PAGE(c, &page, list.rows, list.count, put_told, id);
     sent_alarms_fini(&list);
 }
 
@@ -181,20 +157,14 @@ static void put_state(struct buf *b, const struct alarm_state *state)
 
 static void answer_alarms(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, false);
+    struct v1_page page = v1_query_ids(c, LIST, /*counted=*/true);
     struct alarm_state *list = NULL;
-    struct v1_cursor next = {.count = 1};
     size_t count = 0;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_alarms(c->admin, c->actor, page.after ? page.from.keys[0] : 0,
-                                                               page.limit + 1, &list, &count, &c->why)))
+    if (V1_FAILS(c, admin_load_alarms, page.from.keys[0], (size_t)page.want, &list, &count))
         return;
-    v1_begin_page(c);
-    for (size_t i = 0; i < count && i < page.limit; i++) {
-        put_state(&c->r->body, &list[i]);
-        next.keys[0] = list[i].job_id;
-    }
-    v1_end_page(c, LIST, count > page.limit ? &next : NULL);
+    page.count = false; /* which is asked for in vain */
+    V1_PUT_PAGE(c, &page, list, count, put_state, job_id);
     free(list);
 }
 
@@ -223,8 +193,7 @@ static void answer_test(struct v1_call *c)
     struct test test = {0};
 
     buf_append(&test.items, "", 0);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_test_alarms(c->admin, c->actor, group ? group : "", channel,
-                                                                 put_result, &test, &c->why))) {
+    if (!V1_FAILS(c, admin_test_alarms, group ? group : "", channel, put_result, &test)) {
         c->r->body.failed |= buf_failed(&test.items);
         v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "ok", !test.failed);

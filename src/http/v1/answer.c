@@ -1,27 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /* What every call of api/v1 begins and ends with. */
-#include "http/v1/auth.h"
+#include "http/visitor.h"
 #include "http/v1/read.h"
 #include "http/v1/write.h"
 
-static bool find_caller(struct v1_call *c, struct identity *who)
+#include <string.h>
+
+static bool ask_to_log_in(struct v1_call *c, const char *why)
 {
     struct errctx ec;
 
-    if (c->route->route.right == ROUTE_ANYBODY)
-        return true;
-    switch (v1_find_caller(c->call, who, &c->why)) {
-    case V1_LOGIN_KNOWN:
-        c->who = who;
-        c->actor = &who->actor;
-        return true;
-    case V1_LOGIN_REFUSED: v1_write_refusal(c); return false;
-    case V1_LOGIN_NOBODY: break;
-    }
+    refuse(&c->why, REFUSED_RIGHT, NULL,
+           "%s: log in (POST /api/v1/session), or send a token (Authorization: Bearer swt_...)", why);
     v1_write_problem(c->r, 401, "login", NULL, NULL, c->why.text.text);
     if (response_add_header(c->r, "WWW-Authenticate", "Bearer realm=\"shardwheel\"", &ec))
         c->r->body.failed = true;
     return false;
+}
+
+/* By `Authorization: Bearer swt_...`, by a trusted proxy's header, or by the session cookie of a console. May wait for
+ * the database. */
+static bool find_caller(struct v1_call *c, struct identity *who)
+{
+    bool may_change = route_find_method(c->call->q->method) != ROUTE_GET;
+    struct visitor v;
+
+    if (c->route->route.right == ROUTE_ANYBODY)
+        return true;
+    visitor_find(c->call, "api/v1", may_change, &v);
+    if (v.state == VISITOR_NOBODY)
+        return ask_to_log_in(c, v.why.text.text);
+    *who = v.who; /* ended by the caller, whatever becomes of it */
+    if (v.state == VISITOR_UNSURE)
+        c->why = v.why;
+    else if (v.by_browser && may_change && request_is_foreign(c->call->q))
+        refuse(&c->why, REFUSED_RIGHT, NULL, "%s", visitor_foreign_text);
+    if (c->why.kind != REFUSED_NOT) {
+        v1_write_refusal(c);
+        return false;
+    }
+    c->who = who;
+    c->actor = &who->actor;
+    return true;
 }
 
 static bool load_request(struct v1_call *c)
@@ -29,7 +49,7 @@ static bool load_request(struct v1_call *c)
     struct errctx ec = {{0}};
     int status = 400;
 
-    if (request_load_query(c->call->q, &c->query, &ec) || v1_read_body(c, &status, &ec)) {
+    if (form_parse(c->call->q->query, strlen(c->call->q->query), &c->query, &ec) || v1_read_body(c, &status, &ec)) {
         v1_write_problem(c->r, status,
                          status == 415   ? "media-type"
                          : status == 413 ? "length"

@@ -115,10 +115,7 @@ static void put_result(struct buf *b, const struct batch_result *result, bool dr
     v1_put_int(b, "matched", (int64_t)result->count);
     for (int i = BATCH_DONE; i <= BATCH_LEFT; i++)
         v1_put_int(b, batch_outcome_name((enum batch_outcome)i), (int64_t)result->outcomes[i]);
-    v1_put_list(b, "items");
-    for (size_t i = 0; i < result->count; i++)
-        put_item(b, &result->items[i]);
-    v1_put_list_end(b);
+    V1_PUT_LIST(b, "items", result->items, result->count, put_item);
     v1_put_object_end(b);
 }
 
@@ -128,7 +125,7 @@ static void answer_batch(struct v1_call *c)
     struct batch_result result = {0};
 
     take_call(c, &b);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_run_batch(c->admin, c->actor, &b.order, &result, &c->why)))
+    if (!V1_FAILS(c, admin_run_batch, &b.order, &result))
         put_result(&c->r->body, &result, b.order.dry_run);
     batch_result_fini(&result);
 }

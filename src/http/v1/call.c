@@ -11,25 +11,6 @@
 
 /* ---- problems ---------------------------------------------------------------------------------------------------- */
 
-static const char *name_status(int status)
-{
-    switch (status) {
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 409: return "Conflict";
-    case 412: return "Precondition Failed";
-    case 413: return "Content Too Large";
-    case 415: return "Unsupported Media Type";
-    case 429: return "Too Many Requests";
-    case 502: return "Bad Gateway";
-    case 503: return "Service Unavailable";
-    }
-    return "Internal Server Error";
-}
-
 static void add_retry_after(struct http_response *r, int64_t seconds)
 {
     char text[24];
@@ -51,7 +32,7 @@ static void write_problem(struct http_response *r, int status, const char *kind,
     buf_clear(b);
     buf_puts(b, "{");
     v1_put_text(b, "type", "about:blank");
-    v1_put_text(b, "title", name_status(status));
+    v1_put_text(b, "title", response_name_status(status));
     v1_put_int(b, "status", status);
     v1_put_text(b, "detail", detail);
     v1_put_text(b, "kind", kind);
@@ -167,7 +148,7 @@ bool v1_has_failed(struct v1_call *c, enum err e)
 
 bool v1_is_blind(struct v1_call *c)
 {
-    return !(c->actor->rights & RIGHT_SEE) && v1_has_failed(c, refuse_unless(c->actor, RIGHT_SEE, 0, &c->why));
+    return v1_has_failed(c, refuse_unless_sees(c->actor, &c->why));
 }
 
 void v1_put_context(struct buf *out, const struct route_call *call)
@@ -242,14 +223,28 @@ void v1_tag_answer_by(struct v1_call *c, const struct buf *representation)
         c->r->status = 304;
 }
 
-bool v1_still_matches(struct v1_call *c, const struct buf *representation)
+bool v1_matches(struct v1_call *c, struct buf *representation, struct refusal *r)
 {
     const char *wanted = request_get_header(c->call->q, "If-Match");
-    struct v1_etag tag = v1_make_etag(representation->data, representation->len);
+    bool known = !buf_failed(representation), good;
+    struct v1_etag tag = {{0}};
 
-    if (!wanted || v1_etag_is_in(wanted, tag.text))
-        return true;
-    refuse(&c->why, REFUSED_CHANGED, NULL, "it has changed since it was read: its ETag is %s now", tag.text);
-    v1_write_refusal(c);
-    return false;
+    if (known)
+        tag = v1_make_etag(representation->data, representation->len);
+    good = !wanted || (known && v1_etag_is_in(wanted, tag.text));
+    if (!good && known)
+        refuse(r, REFUSED_CHANGED, NULL, "it has changed since it was read: its ETag is %s now", tag.text);
+    else if (!good)
+        refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    buf_fini(representation);
+    return good;
+}
+
+bool v1_still_matches(struct v1_call *c, struct buf *representation)
+{
+    bool good = v1_matches(c, representation, &c->why);
+
+    if (!good)
+        v1_write_refusal(c);
+    return good;
 }

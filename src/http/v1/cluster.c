@@ -31,7 +31,7 @@ static void answer_nodes(struct v1_call *c)
 {
     struct cluster_nodes nodes = {0};
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_nodes(c->admin, c->actor, &nodes, &c->why)))
+    if (V1_FAILS(c, admin_load_nodes, &nodes))
         return;
     v1_put_object(&c->r->body, NULL);
     v1_put_instant(&c->r->body, "now", nodes.now_ms);
@@ -43,30 +43,26 @@ static void answer_nodes(struct v1_call *c)
     cluster_nodes_fini(&nodes);
 }
 
-static void answer_drain(struct v1_call *c)
+static void set_drain(struct v1_call *c, bool drain, bool force)
 {
     const char *wanted = v1_path_text(c, 0);
-    bool force = v1_bool(&c->body, "force", false);
     struct node_row node;
     int64_t now_ms;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_drain_node(c->admin, c->actor, wanted, force, &node, &now_ms, &c->why)))
+    if (V1_FAILS(c, admin_set_drain, wanted, drain, force, &node, &now_ms))
         return;
     c->r->status = 202;
     put_node(&c->r->body, &node, now_ms);
 }
 
+static void answer_drain(struct v1_call *c)
+{
+    set_drain(c, true, v1_bool(&c->body, "force", false));
+}
+
 static void answer_undrain(struct v1_call *c)
 {
-    const char *wanted = v1_path_text(c, 0);
-    struct node_row node;
-    int64_t now_ms;
-
-    if (v1_is_refused(c) || v1_has_failed(c, admin_undrain_node(c->admin, c->actor, wanted, &node, &now_ms, &c->why)))
-        return;
-    c->r->status = 202;
-    put_node(&c->r->body, &node, now_ms);
+    set_drain(c, false, false);
 }
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
@@ -109,7 +105,7 @@ static void answer_shards(struct v1_call *c)
     struct buf *b = &c->r->body;
     struct cluster_status status = {0};
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_shards(c->admin, c->actor, count, &status, &c->why)))
+    if (V1_FAILS(c, admin_load_shards, count, &status))
         return;
     v1_put_object(b, NULL);
     v1_put_instant(b, "now", status.now_ms);
@@ -130,7 +126,7 @@ static void answer_release(struct v1_call *c)
 
     if (!parse_int(c->call->param[0], 0, STORE_SHARDS_MAX, &shard))
         v1_note(c, REFUSED_INVALID, "shard", "shard must be a whole number from 0 to %d", STORE_SHARDS_MAX);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_release_shard(c->admin, c->actor, (int)shard, &owner, &c->why)))
+    if (V1_FAILS(c, admin_release_shard, (int)shard, &owner))
         return;
     c->r->status = 202;
     v1_put_object(&c->r->body, NULL);
@@ -148,7 +144,7 @@ static void answer_reshard(struct v1_call *c)
 
     v1_require(&c->body, "shards");
     int64_t shards = v1_int(&c->body, "shards", 1, STORE_SHARDS_MAX, 0);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_reshard(c->admin, c->actor, shards, &wish, &c->why)))
+    if (V1_FAILS(c, admin_reshard, shards, &wish))
         return;
     c->r->status = 202;
     put_wish(&c->r->body, NULL, &wish);

@@ -107,7 +107,8 @@ bool cursor_parse(const char *cursor, const char *list, size_t keys, bool text, 
 
 struct v1_page v1_query_page(struct v1_call *c, const char *list, size_t keys, bool text)
 {
-    struct v1_page page = {.limit = (size_t)v1_query_int(c, "limit", 1, V1_LIMIT_MAX, V1_LIMIT_DEFAULT)};
+    int64_t limit = v1_query_int(c, "limit", 1, V1_LIMIT_MAX, V1_LIMIT_DEFAULT);
+    struct v1_page page = {.list = list, .limit = (size_t)limit, .want = limit + 1};
     const char *after = v1_query_text(c, "after", CURSOR_MAX);
 
     page.count = v1_query_bool(c, "count", false);
@@ -120,4 +121,19 @@ struct v1_page v1_query_page(struct v1_call *c, const char *list, size_t keys, b
     if (!page.after)
         v1_note_invalid(c, "after", "the `next` of a page of this list");
     return page;
+}
+
+struct v1_page v1_query_ids(struct v1_call *c, const char *list, bool counted)
+{
+    struct v1_page page = v1_query_page(c, list, 1, /*text=*/false);
+
+    if (!counted)
+        v1_refuse_count(c, &page);
+    return page;
+}
+
+void v1_refuse_count(struct v1_call *c, const struct v1_page *page)
+{
+    if (page->count)
+        v1_note(c, REFUSED_INVALID, "count", "this list is not counted");
 }

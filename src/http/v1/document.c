@@ -25,18 +25,6 @@ EMBED("v1_document_head", "http/v1/openapi/head.json");
 static const char *const pieces[] = {V1_TOPICS(PIECE_OF)};
 #undef PIECE_OF
 
-static struct json_value find_member(const struct json_value *object, const char *name)
-{
-    struct json_place place = {0};
-    struct json_value member, value;
-
-    while (json_next_member(object, &place, &member, &value)) {
-        if (json_is_text(&member, name))
-            return value;
-    }
-    return (struct json_value){0};
-}
-
 static bool open_piece(const char *text, struct json_value *root)
 {
     struct errctx ec;
@@ -65,7 +53,7 @@ static void put_all(struct buf *out, const char *name, const struct json_value *
     put_inside(out, first);
     for (size_t i = 0; i < ARRAY_LEN(pieces) && !buf_failed(out); i++) {
         open_piece(pieces[i], &root);
-        inside = find_member(&root, name);
+        inside = v1_find_member(&root, name);
         put_inside(out, &inside);
     }
     v1_put_object_end(out);
@@ -78,7 +66,7 @@ static void put_tags(struct buf *out)
     v1_put_list(out, "tags");
     for (size_t i = 0; i < ARRAY_LEN(pieces) && !buf_failed(out); i++) {
         open_piece(pieces[i], &root);
-        tag = find_member(&root, "tag");
+        tag = v1_find_member(&root, "tag");
         if (i)
             buf_putc(out, ',');
         buf_append(out, tag.at, tag.len);
@@ -86,14 +74,15 @@ static void put_tags(struct buf *out)
     v1_put_list_end(out);
 }
 
-void v1_put_document(struct buf *out, const char *context)
+void v1_put_document(struct buf *out, const struct route_call *call)
 {
     struct json_value head, info, components, schemas, none = {0};
+    struct buf context = {0};
 
     open_piece(v1_document_head, &head);
-    info = find_member(&head, "info");
-    components = find_member(&head, "components");
-    schemas = find_member(&head, "schemas");
+    info = v1_find_member(&head, "info");
+    components = v1_find_member(&head, "components");
+    schemas = v1_find_member(&head, "schemas");
     v1_put_object(out, NULL);
     v1_put_text(out, "openapi", "3.1.0");
     v1_put_object(out, "info");
@@ -102,7 +91,8 @@ void v1_put_document(struct buf *out, const char *context)
     v1_put_object_end(out);
     v1_put_list(out, "servers");
     v1_put_object(out, NULL);
-    v1_put_text(out, "url", *context ? context : "/");
+    v1_put_context(&context, call);
+    v1_put_buf(out, "url", context.len ? context.data : "/", &context);
     v1_put_object_end(out);
     v1_put_list_end(out);
     put_tags(out);

@@ -10,14 +10,14 @@
 
 const char *const transfer_types[] = {"auto", "manual", NULL};
 
-static void put_group(struct buf *b, const struct group_values *group)
+static void put_group(struct buf *b, const struct group_info *group)
 {
     v1_put_object(b, NULL);
     v1_put_text(b, "appname", group->app_name);
     v1_put_text(b, "title", group->title);
     v1_put_text(b, "addressType", transfer_types[group->address_type != 0]);
     if (group->address_type)
-        v1_put_parts(b, "addressList", group->addresses);
+        v1_put_parts(b, "addressList", group->address_list);
     v1_put_object_end(b);
 }
 
@@ -266,7 +266,7 @@ static void answer_export(struct v1_call *c, const struct export_opts *opts)
 {
     struct exporting x = {.c = c};
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_begin_export(c->admin, c->actor, opts, &x.exporter, &c->why)))
+    if (!V1_FAILS(c, admin_begin_export, opts, &x.exporter))
         answer(&x);
     exporter_destroy(x.exporter);
     buf_fini(&x.compact);

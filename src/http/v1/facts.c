@@ -144,34 +144,35 @@ void v1_put_explained(struct buf *b, const struct explain_item *item)
 /* ---- events, audit ----------------------------------------------------------------------------------------------- */
 
 /* What stands in the database is shown only as far as it is known here: somebody may have written it by hand. */
-static void put_fact(struct buf *b, const char *fact, const struct json_value *value)
+static void put_fact(struct buf *b, const struct json_value *name, const struct json_value *value)
 {
-    static const char *const numbers[] = {"shardsBefore", "shardsAfter", "count"};
-    static const char *const texts[] = {"version", "run", "scheduleType", "scheduleConf"};
-    static const char *const flags[] = {"running", "added"};
+    static const struct {
+        const char *name;
+        enum json_kind kind;
+    } known[] = {{"shardsBefore", JSON_INT},  {"shardsAfter", JSON_INT}, {"count", JSON_INT},
+                 {"version", JSON_TEXT},      {"run", JSON_TEXT},        {"scheduleType", JSON_TEXT},
+                 {"scheduleConf", JSON_TEXT}, {"running", JSON_BOOL},    {"added", JSON_BOOL}};
+    struct buf text = {0};
+    size_t i = 0;
     int64_t number;
 
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        if (!strcmp(fact, numbers[i]) && json_get_int(value, 0, INT64_MAX, &number))
-            v1_put_int(b, fact, number);
-    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-        if (!strcmp(fact, flags[i]) && value->kind == JSON_BOOL)
-            v1_put_bool(b, fact, *value->at == 't' || *value->at == 'T');
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        struct buf text = {0};
-
-        if (strcmp(fact, texts[i]) != 0 || value->kind != JSON_TEXT)
-            continue;
+    while (i < ARRAY_LEN(known) && !json_is_text(name, known[i].name))
+        i++;
+    if (i == ARRAY_LEN(known))
+        return;
+    if (known[i].kind == JSON_INT && json_get_int(value, 0, INT64_MAX, &number)) {
+        v1_put_int(b, known[i].name, number);
+    } else if (known[i].kind == value->kind && value->kind == JSON_BOOL) {
+        v1_put_bool(b, known[i].name, *value->at == 't' || *value->at == 'T');
+    } else if (known[i].kind == value->kind && value->kind == JSON_TEXT) {
         buf_append(&text, "", 0);
         json_put_text(&text, value, FACT_MAX);
-        v1_put_buf(b, fact, text.data, &text);
+        v1_put_buf(b, known[i].name, text.data, &text);
     }
 }
 
 static void put_facts(struct buf *b, const char *data)
 {
-    static const char *const known[] = {"shardsBefore", "shardsAfter",  "count",   "version", "run",
-                                        "scheduleType", "scheduleConf", "running", "added"};
     struct json_place place = {0};
     struct json_value root, name, value;
     struct errctx ec;
@@ -179,9 +180,7 @@ static void put_facts(struct buf *b, const char *data)
     v1_put_object(b, "facts");
     if (data && !json_check(data, strlen(data), &root, &ec))
         while (json_next_member(&root, &place, &name, &value))
-            for (size_t i = 0; i < ARRAY_LEN(known); i++)
-                if (json_is_text(&name, known[i]))
-                    put_fact(b, known[i], &value);
+            put_fact(b, &name, &value);
     v1_put_object_end(b);
 }
 

@@ -25,7 +25,7 @@ static void answer_now(struct v1_call *c)
     int64_t job = v1_path_id(c, 0);
     struct glue_now now;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue(c->admin, c->actor, job, &now, &c->why)))
+    if (V1_FAILS(c, admin_load_glue, job, &now))
         return;
     put_now(&c->r->body, &now);
     glue_now_fini(&now);
@@ -38,9 +38,7 @@ static bool still_matches(struct v1_call *c, const struct glue_now *now)
     struct buf shown = {0};
 
     put_now(&shown, now);
-    bool good = v1_still_matches(c, &shown);
-    buf_fini(&shown);
-    return good;
+    return v1_still_matches(c, &shown);
 }
 
 static void answer_save(struct v1_call *c)
@@ -51,7 +49,7 @@ static void answer_save(struct v1_call *c)
 
     save.source = v1_text(&c->body, "glueSource", GLUE_SOURCE_MAX);
     save.remark = v1_text(&c->body, "glueRemark", REMARK_CHARS);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue(c->admin, c->actor, save.job_id, &now, &c->why)))
+    if (V1_FAILS(c, admin_load_glue, save.job_id, &now))
         return;
     save.from = request_get_header(c->call->q, "If-Match") ? &now : NULL;
     if (still_matches(c, &now) && !v1_has_failed(c, admin_save_glue(c->admin, c->actor, &save, &updated_s, &c->why))) {
@@ -83,7 +81,7 @@ static void answer_versions(struct v1_call *c)
     int64_t job = v1_path_id(c, 0);
     struct glue_versions versions;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_glue(c->admin, c->actor, job, &versions, &c->why)))
+    if (V1_FAILS(c, admin_list_glue, job, &versions))
         return;
     v1_put_items(&c->r->body);
     for (size_t i = 0; i < versions.count; i++)
@@ -97,7 +95,7 @@ static void answer_version(struct v1_call *c)
     int64_t job = v1_path_id(c, 0), id = v1_path_id(c, 1);
     struct glue_versions versions;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue_version(c->admin, c->actor, job, id, &versions, &c->why)))
+    if (V1_FAILS(c, admin_load_glue_version, job, id, &versions))
         return;
     put_version(&c->r->body, &versions.items[0], true);
     glue_versions_fini(&versions);
@@ -108,10 +106,9 @@ static void answer_version(struct v1_call *c)
 static void put_diff(struct v1_call *c, const char *old, const char *new)
 {
     struct glue_diff diff;
-    struct errctx ec = {{0}};
     struct buf *out = &c->r->body;
 
-    if (v1_has_failed(c, refuse_error(&c->why, glue_diff_make(old, new, &diff, &ec), &ec)))
+    if (v1_has_failed(c, refuse_error(&c->why, glue_diff_make(old, new, &diff, &c->why.text))))
         return;
     v1_put_object(out, NULL);
     v1_put_int(out, "added", (int64_t)diff.added);

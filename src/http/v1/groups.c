@@ -24,7 +24,7 @@ static const char *const types[] = {"auto", "manual", NULL};
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* `stable`: what only people change. */
-static void put_group(struct buf *b, const struct group_info *g, bool stable)
+static void put_either(struct buf *b, const struct group_info *g, bool stable)
 {
     v1_put_object(b, NULL);
     v1_put_int(b, "id", g->id);
@@ -40,12 +40,17 @@ static void put_group(struct buf *b, const struct group_info *g, bool stable)
     v1_put_object_end(b);
 }
 
+static void put_group(struct buf *b, const struct group_info *g)
+{
+    put_either(b, g, /*stable=*/false);
+}
+
 static void answer_with(struct v1_call *c, const struct group_info *g)
 {
     struct buf tagged = {0};
 
-    put_group(&c->r->body, g, /*stable=*/false);
-    put_group(&tagged, g, /*stable=*/true);
+    put_group(&c->r->body, g);
+    put_either(&tagged, g, /*stable=*/true);
     v1_tag_answer_by(c, &tagged);
     c->r->body.failed |= buf_failed(&tagged);
     buf_fini(&tagged);
@@ -55,25 +60,16 @@ static void answer_with(struct v1_call *c, const struct group_info *g)
 
 static void answer_list(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, false);
+    struct v1_page page = v1_query_ids(c, LIST, /*counted=*/true);
     const char *app_name = v1_pattern(c, v1_query_text(c, "appname", APP_NAME_CHARS));
     const char *title = v1_pattern(c, v1_query_text(c, "title", TITLE_CHARS));
-    struct v1_cursor next = {.count = 1};
     struct group_infos list;
-    bool is_estimate = false;
-    int64_t total = 0;
 
     if (v1_is_refused(c) || v1_is_blind(c) ||
-        v1_has_failed(c, admin_list_groups_after(c->admin, c->actor, app_name, title,
-                                                 page.after ? page.from.keys[0] : 0, (int64_t)page.limit + 1, &list,
-                                                 page.count ? &total : NULL, &is_estimate, &c->why)))
+        v1_has_failed(c, admin_list_groups_after(c->admin, c->actor, app_name, title, page.from.keys[0], page.want,
+                                                 &list, page.count ? &page.total : NULL, &page.is_estimate, &c->why)))
         return;
-    v1_begin_page(c);
-    for (size_t i = 0; i < list.count && i < page.limit; i++) {
-        put_group(&c->r->body, &list.items[i], /*stable=*/false);
-        next.keys[0] = list.items[i].id;
-    }
-    v1_end_page_counted(c, &page, LIST, list.count > page.limit ? &next : NULL, total, is_estimate);
+    V1_PUT_PAGE(c, &page, list.items, list.count, put_group, id);
     group_infos_fini(&list);
 }
 
@@ -95,13 +91,22 @@ static void answer_one(struct v1_call *c)
         load_and_answer(c, id);
 }
 
+/* Ends the object that has the runs of an executor or a group. */
+static void put_runs(struct buf *b, bool known, int64_t under_way, int64_t failures, int64_t failed_s)
+{
+    v1_put_int_if(b, "runsUnderWay", known, under_way);
+    v1_put_int_if(b, "failuresHour", known, failures);
+    v1_put_instant(b, "lastFailureAt", failed_s * 1000);
+    v1_put_object_end(b);
+}
+
 static void answer_executors(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
     struct group_executors list;
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_executors(c->admin, c->actor, id, &list, &c->why)))
+    if (V1_FAILS(c, admin_load_executors, id, &list))
         return;
     v1_put_items(b);
     for (size_t i = 0; i < list.count; i++) {
@@ -111,10 +116,7 @@ static void answer_executors(struct v1_call *c)
         v1_put_instant(b, "lastBeat", x->beat_s < 0 ? 0 : x->beat_s * 1000);
         v1_put_bool(b, "listed", x->listed);
         v1_put_text(b, "path", x->trigger_path ? "/trigger" : "/run");
-        v1_put_int_if(b, "runsUnderWay", list.has_runs, x->under_way);
-        v1_put_int_if(b, "failuresHour", list.has_runs, x->failures);
-        v1_put_instant(b, "lastFailureAt", x->failed_s * 1000);
-        v1_put_object_end(b);
+        put_runs(b, list.has_runs, x->under_way, x->failures, x->failed_s);
     }
     v1_put_list_end(b);
     v1_put_bool(b, "runsAreEstimates", list.runs_are_estimates);
@@ -124,14 +126,11 @@ static void answer_executors(struct v1_call *c)
 
 static void answer_figures(struct v1_call *c)
 {
-    struct v1_ints ids = v1_query_ints(c, "ids", 1, INT32_MAX, GROUP_FIGURES_MAX);
+    struct v1_ints ids = v1_query_ints_required(c, "ids", GROUP_FIGURES_MAX);
     struct buf *b = &c->r->body;
     struct groups_figures list;
 
-    if (ids.count == 0)
-        v1_note(c, REFUSED_REQUIRED, "ids", "ids is required");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_group_figures(c->admin, c->actor, ids.v, ids.count, &list, &c->why)))
+    if (V1_FAILS(c, admin_load_group_figures, ids.v, ids.count, &list))
         return;
     v1_put_items(b);
     for (size_t i = 0; i < list.count; i++) {
@@ -143,10 +142,7 @@ static void answer_figures(struct v1_call *c)
         v1_put_int(b, "listed", f->listed);
         v1_put_int_if(b, "jobs", list.has_jobs, f->jobs);
         v1_put_int_if(b, "jobsRunning", list.has_jobs, f->jobs_running);
-        v1_put_int_if(b, "runsUnderWay", list.has_runs, f->under_way);
-        v1_put_int_if(b, "failuresHour", list.has_runs, f->failures);
-        v1_put_instant(b, "lastFailureAt", f->failed_s * 1000);
-        v1_put_object_end(b);
+        put_runs(b, list.has_runs, f->under_way, f->failures, f->failed_s);
     }
     v1_put_list_end(b);
     v1_put_bool(b, "runsAreEstimates", list.runs_are_estimates);
@@ -165,8 +161,7 @@ static void answer_check_address(struct v1_call *c)
     struct buf *b = &c->r->body;
 
     v1_require(&c->body, "address");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_check_address(c->admin, c->actor, address, group, &verdict, &c->why)))
+    if (V1_FAILS(c, admin_check_address, address, group, &verdict))
         return;
     v1_put_object(b, NULL);
     v1_put_bool(b, "ok", verdict.what == ADDRESS_ANSWERED);
@@ -176,30 +171,24 @@ static void answer_check_address(struct v1_call *c)
     v1_put_object_end(b);
 }
 
+static void put_job(struct buf *b, const struct group_job *job)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", job->id);
+    v1_put_text(b, "name", job->name);
+    v1_put_bool(b, "running", job->running);
+    v1_put_object_end(b);
+}
+
 static void answer_jobs(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
-    struct v1_page page = v1_query_page(c, LIST_JOBS, 1, false);
-    struct v1_cursor next = {.count = 1};
+    struct v1_page page = v1_query_ids(c, LIST_JOBS, /*counted=*/false);
     struct group_jobs list;
-    struct buf *b = &c->r->body;
 
-    if (page.count)
-        v1_note(c, REFUSED_INVALID, "count", "the jobs of a group are not counted here");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_list_group_jobs(c->admin, c->actor, id, page.after ? page.from.keys[0] : 0,
-                                               (int64_t)page.limit + 1, &list, &c->why)))
+    if (V1_FAILS(c, admin_list_group_jobs, id, page.from.keys[0], page.want, &list))
         return;
-    v1_begin_page(c);
-    for (size_t i = 0; i < list.count && i < page.limit; i++) {
-        v1_put_object(b, NULL);
-        v1_put_int(b, "id", list.items[i].id);
-        v1_put_text(b, "name", list.items[i].name);
-        v1_put_bool(b, "running", list.items[i].running);
-        v1_put_object_end(b);
-        next.keys[0] = list.items[i].id;
-    }
-    v1_end_page(c, LIST_JOBS, list.count > page.limit ? &next : NULL);
+    V1_PUT_PAGE(c, &page, list.items, list.count, put_job, id);
     group_jobs_fini(&list);
 }
 
@@ -211,7 +200,7 @@ struct asked {
     const char *app_name, *title, *access_token;
     int address_type;
     bool has_addresses;
-    struct buf addresses; /* joined by commas */
+    const char *addresses; /* joined by commas */
 };
 
 static void take_body(struct v1_call *c, struct asked *out)
@@ -220,22 +209,9 @@ static void take_body(struct v1_call *c, struct asked *out)
                           .app_name = v1_text(&c->body, "appname", APP_NAME_CHARS),
                           .title = v1_text(&c->body, "title", TITLE_CHARS),
                           .address_type = v1_choice(&c->body, "addressType", types, -1),
-                          .has_addresses = v1_has(&c->body, "addressList")};
-    struct v1_texts list = v1_text_list(&c->body, "addressList", ADDRESSES_MAX, ADDRESS_CHARS);
-
-    buf_append(&out->addresses, "", 0);
-    for (size_t i = 0; i < list.count; i++) {
-        if (str_is_blank(list.v[i]) || strchr(list.v[i], ','))
-            v1_note(c, REFUSED_INVALID, "addressList", "address %zu is empty, or has a comma in it", i + 1);
-        buf_puts(&out->addresses, i ? "," : "");
-        buf_puts(&out->addresses, list.v[i]);
-    }
-    if (buf_failed(&out->addresses))
-        v1_note(c, REFUSED_BROKEN, NULL, "out of memory for the addresses");
-    if (v1_take_null(&c->body, "accessToken"))
-        out->access_token = "";
-    else
-        out->access_token = v1_text(&c->body, "accessToken", TOKEN_CHARS);
+                          .has_addresses = v1_has(&c->body, "addressList"),
+                          .addresses = v1_joined_list(&c->body, "addressList", ADDRESSES_MAX, ADDRESS_CHARS, false)};
+    out->access_token = v1_take_null(&c->body, "accessToken") ? "" : v1_text(&c->body, "accessToken", TOKEN_CHARS);
 }
 
 static void answer_add(struct v1_call *c)
@@ -244,40 +220,33 @@ static void answer_add(struct v1_call *c)
     int64_t id = 0;
 
     take_body(c, &asked);
-    struct group_values values = {.app_name = asked.app_name,
-                                  .title = asked.title,
-                                  .address_type = asked.address_type == 1,
-                                  .addresses = asked.address_type == 1 ? asked.addresses.data : NULL,
-                                  .access_token =
-                                      asked.access_token && *asked.access_token ? asked.access_token : NULL};
+    bool by_hand = asked.address_type == 1;
+    struct group_info values = {.app_name = asked.app_name,
+                                .title = asked.title,
+                                .address_type = by_hand,
+                                .address_list = by_hand ? asked.addresses : NULL,
+                                .access_token = asked.access_token && *asked.access_token ? asked.access_token : NULL};
 
-    if (asked.address_type != 1 && asked.addresses.len)
+    if (!by_hand && *asked.addresses)
         v1_note(c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
-    if (!v1_is_refused(c) && !v1_is_blind(c) &&
-        !v1_has_failed(c, admin_add_group(c->admin, c->actor, &values, &rules, &id, &c->why))) {
-        load_and_answer(c, id);
-        if (!c->answered)
-            v1_set_created(c, "/groups/", id);
-    }
-    buf_fini(&asked.addresses);
+    if (v1_is_refused(c) || v1_is_blind(c) ||
+        v1_has_failed(c, admin_add_group(c->admin, c->actor, &values, &rules, &id, &c->why)))
+        return;
+    load_and_answer(c, id);
+    if (!c->answered)
+        v1_set_created(c, "/groups/", id);
 }
 
 /* The ETag of If-Match, if one was sent, is that of the group as it is now. */
 static bool is_current(struct v1_call *c, const struct group_info *now, struct refusal *r)
 {
-    const char *wanted = request_get_header(c->call->q, "If-Match");
     struct buf representation = {0};
 
-    put_group(&representation, now, /*stable=*/true);
-    bool is_same = !wanted || (!buf_failed(&representation) &&
-                               v1_etag_is_in(wanted, v1_make_etag(representation.data, representation.len).text));
-    buf_fini(&representation);
-    if (!is_same)
-        refuse(r, REFUSED_CHANGED, NULL, "the group has changed since it was read");
-    return is_same;
+    put_either(&representation, now, /*stable=*/true);
+    return v1_matches(c, &representation, r);
 }
 
-static bool decide(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+static bool decide(void *arg, const struct group_info *now, struct group_info *values, struct refusal *r)
 {
     const struct asked *asked = arg;
 
@@ -290,7 +259,7 @@ static bool decide(void *arg, const struct group_info *now, struct group_values 
     if (asked->address_type >= 0)
         values->address_type = asked->address_type;
     if (asked->has_addresses)
-        values->addresses = asked->addresses.data;
+        values->address_list = asked->addresses;
     if (asked->access_token)
         values->access_token = *asked->access_token ? asked->access_token : NULL;
     if (!asked->has_addresses || values->address_type != 0)
@@ -308,10 +277,9 @@ static void answer_change(struct v1_call *c)
     if (!v1_is_refused(c) && !v1_is_blind(c) &&
         !v1_has_failed(c, admin_change_group(c->admin, c->actor, id, decide, &asked, &rules, &c->why)))
         load_and_answer(c, id);
-    buf_fini(&asked.addresses);
 }
 
-static bool may_remove(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+static bool may_remove(void *arg, const struct group_info *now, struct group_info *values, struct refusal *r)
 {
     (void)values;
     return is_current(arg, now, r);
@@ -321,8 +289,7 @@ static void answer_remove(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_remove_group(c->admin, c->actor, id, may_remove, c, /*checks_first=*/false, &c->why)))
+    if (!V1_FAILS(c, admin_remove_group, id, may_remove, c, /*checks_first=*/false))
         v1_set_no_content(c);
 }
 

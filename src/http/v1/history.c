@@ -19,11 +19,11 @@ static struct history_place find_place(const struct v1_page *page)
     return (struct history_place){.at_ms = page->from.keys[0], .id = page->from.keys[1]};
 }
 
-static void end_page(struct v1_call *c, const char *list, bool more, int64_t at_ms, int64_t id)
+static void end_page(struct v1_call *c, const struct v1_page *page, bool more, int64_t at_ms, int64_t id)
 {
     const struct v1_cursor next = {.keys = {at_ms, id}, .count = 2};
 
-    v1_end_page(c, list, more ? &next : NULL);
+    v1_end_page(c, page, more ? &next : NULL);
 }
 
 /* limit and after; what is not counted refuses `count`. */
@@ -31,21 +31,19 @@ static struct v1_page read_page(struct v1_call *c, const char *list)
 {
     struct v1_page page = v1_query_page(c, list, 2, /*text=*/false);
 
-    if (page.count)
-        v1_note(c, REFUSED_INVALID, "count", "this list is not counted");
+    v1_refuse_count(c, &page);
     return page;
 }
 
 /* ---- audit ------------------------------------------------------------------------------------------------------- */
 
-static void put_entries(struct v1_call *c, const char *list, struct audit_page *page, bool more)
+static void put_entries(struct v1_call *c, const struct v1_page *wanted, struct audit_page *page, bool more)
 {
     const struct audit_entry *last = page->count > 0 ? &page->items[page->count - 1] : NULL;
 
-    v1_begin_page(c);
-    for (size_t i = 0; i < page->count; i++)
-        v1_put_audit(&c->r->body, &page->items[i]);
-    end_page(c, list, more, last ? last->at_ms : 0, last ? last->id : 0);
+    v1_put_items(&c->r->body);
+    V1_PUT_EACH(&c->r->body, page->items, page->count, v1_put_audit);
+    end_page(c, wanted, more, last ? last->at_ms : 0, last ? last->id : 0);
     audit_page_fini(page);
 }
 
@@ -75,7 +73,7 @@ static void answer_audit(struct v1_call *c)
     if (v1_has_failed(
             c, admin_list_audit(c->admin, c->actor, &filter, find_place(&wanted), wanted.limit, &page, &more, &c->why)))
         return;
-    put_entries(c, "audit", &page, more);
+    put_entries(c, &wanted, &page, more);
 }
 
 static void answer_changes(struct v1_call *c)
@@ -85,10 +83,9 @@ static void answer_changes(struct v1_call *c)
     struct audit_page page = {0};
     bool more = false;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_job_changes(c->admin, c->actor, job_id, find_place(&wanted),
-                                                                    wanted.limit, &page, &more, &c->why)))
+    if (V1_FAILS(c, admin_list_job_changes, job_id, find_place(&wanted), wanted.limit, &page, &more))
         return;
-    put_entries(c, "changes", &page, more);
+    put_entries(c, &wanted, &page, more);
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
@@ -105,14 +102,12 @@ static void answer_events(struct v1_call *c)
     filter.from_ms = v1_query_instant(c, "from", 0);
     filter.to_ms = v1_query_instant(c, "to", 0);
     wanted = read_page(c, "events");
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_events(c->admin, c->actor, &filter, find_place(&wanted),
-                                                               wanted.limit, &page, &more, &c->why)))
+    if (V1_FAILS(c, admin_list_events, &filter, find_place(&wanted), wanted.limit, &page, &more))
         return;
     last = page.count > 0 ? &page.items[page.count - 1] : NULL;
-    v1_begin_page(c);
-    for (size_t i = 0; i < page.count; i++)
-        v1_put_event(&c->r->body, &page.items[i]);
-    end_page(c, "events", more, last ? last->at_ms : 0, last ? last->id : 0);
+    v1_put_items(&c->r->body);
+    V1_PUT_EACH(&c->r->body, page.items, page.count, v1_put_event);
+    end_page(c, &wanted, more, last ? last->at_ms : 0, last ? last->id : 0);
     event_page_fini(&page);
 }
 
@@ -153,8 +148,7 @@ static void answer_minutes(struct v1_call *c)
     struct history_points points = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_minutes(c->admin, c->actor, from_ms, to_ms, seconds[step], &points, &c->why)))
+    if (V1_FAILS(c, admin_load_minutes, from_ms, to_ms, seconds[step], &points))
         return;
     v1_put_object(b, NULL);
     v1_put_int(b, "stepSeconds", seconds[step]);
@@ -176,18 +170,14 @@ static void answer_explain(struct v1_call *c)
     struct explanation ex = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_explain_job(c->admin, c->actor, job_id, from_ms, to_ms, &ex, &c->why)))
+    if (V1_FAILS(c, admin_explain_job, job_id, from_ms, to_ms, &ex))
         return;
     v1_put_object(b, NULL);
     v1_put_int(b, "job", ex.job_id);
     v1_put_instant(b, "from", ex.from_ms);
     v1_put_instant(b, "until", ex.until_ms);
     v1_put_bool(b, "complete", ex.until_ms >= to_ms);
-    v1_put_list(b, "items");
-    for (size_t i = 0; i < ex.count; i++)
-        v1_put_explained(b, &ex.items[i]);
-    v1_put_list_end(b);
+    V1_PUT_LIST(b, "items", ex.items, ex.count, v1_put_explained);
     v1_put_object_end(b);
     explanation_fini(&ex);
 }

@@ -86,19 +86,7 @@ static void take_column(struct job_given *g, struct v1_object *o, size_t k, bool
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
 /* As a text, which the parser of shardwheelctl reads. */
-static void put_words(struct v1_call *c, struct v1_object *o, const char *name, struct buf *out)
-{
-    struct v1_texts words = v1_text_list(o, name, TAGS_MAX, 100);
-
-    for (size_t i = 0; i < words.count; i++) {
-        if (strchr(words.v[i], ','))
-            v1_note(c, REFUSED_INVALID, name, "%s: a comma in a tag", name);
-        buf_puts(out, i ? "," : "");
-        buf_puts(out, words.v[i]);
-    }
-}
-
-static void put_value(struct v1_call *c, struct v1_object *o, size_t i, struct buf *out)
+static void put_value(struct v1_object *o, size_t i, struct buf *out)
 {
     const char *name = job_setting_get(i)->member, *text;
 
@@ -110,7 +98,7 @@ static void put_value(struct v1_call *c, struct v1_object *o, size_t i, struct b
         break;
     case SETTING_NUMBER: buf_put_int(out, v1_int(o, name, 0, INT32_MAX, 0)); break;
     case SETTING_FLAG: buf_puts(out, v1_bool(o, name, false) ? "on" : "off"); break;
-    case SETTING_TAGS: put_words(c, o, name, out); break;
+    case SETTING_TAGS: buf_puts(out, v1_joined_list(o, name, TAGS_MAX, 100, true)); break;
     case SETTING_INSTANT: break;
     }
 }
@@ -141,7 +129,7 @@ static void take_setting(struct job_given *g, struct v1_object *o, size_t i, con
         take_instant(g, o, i);
         return;
     }
-    put_value(g->c, o, i, &value);
+    put_value(o, i, &value);
     if (buf_failed(&value))
         v1_note(g->c, REFUSED_BROKEN, NULL, "out of memory");
     else if (job_setting_parse(&g->values, i, value.data ? value.data : "", zone, &ec))
@@ -201,7 +189,6 @@ void job_take(struct v1_object *from, bool is_new, struct job_given *out)
 enum err job_put_over(void *given, struct job_row *row, struct job_settings *to, struct refusal *r)
 {
     const struct job_given *g = given;
-    struct errctx ec = {{0}};
 
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
@@ -216,34 +203,12 @@ enum err job_put_over(void *given, struct job_row *row, struct job_settings *to,
     for (size_t i = 0; i < job_setting_count(); i++)
         if (g->settings & UINT32_C(1) << i)
             job_setting_copy(to, &g->values, i);
-    return job_settings_check(to, &ec) ? refuse(r, REFUSED_INVALID, "settings", "%s", ec.text) : ERR_OK;
+    return job_settings_check(to, &r->text) ? refuse(r, REFUSED_INVALID, "settings", "%s", r->text.text) : ERR_OK;
 }
 
 /* ---- shown ------------------------------------------------------------------------------------------------------- */
 
-static void put_second(struct buf *b, const char *name, int64_t s)
-{
-    if (s == SETTING_NONE || s == TIME_NONE)
-        v1_put_null(b, name);
-    else
-        v1_put_instant(b, name, s * 1000);
-}
-
-static void put_tags(struct buf *b, const char *name, const char *tags)
-{
-    char word[JOB_TAGS_MAX];
-
-    v1_put_list(b, name);
-    while (*tags) {
-        size_t len = strcspn(tags, ",");
-
-        snprintf(word, sizeof word, "%.*s", (int)len, tags);
-        v1_put_text(b, NULL, word);
-        tags += len + (tags[len] == ',');
-    }
-    v1_put_list_end(b);
-}
-
+/* null where it is not set. */
 static void put_setting(struct buf *b, const struct job_settings *v, size_t i)
 {
     const char *member = job_setting_get(i)->member, *text = job_setting_find_text(v, i);
@@ -251,15 +216,10 @@ static void put_setting(struct buf *b, const struct job_settings *v, size_t i)
 
     switch (job_setting_get(i)->kind) {
     case SETTING_ZONE: v1_put_text(b, member, *text ? text : NULL); break;
-    case SETTING_TAGS: put_tags(b, member, text); break;
+    case SETTING_TAGS: v1_put_parts(b, member, text); break;
     case SETTING_FLAG: v1_put_bool(b, member, number == 1); break;
-    case SETTING_INSTANT: put_second(b, member, number); break;
-    case SETTING_NUMBER:
-        if (number == SETTING_NONE)
-            v1_put_null(b, member);
-        else
-            v1_put_int(b, member, number);
-        break;
+    case SETTING_INSTANT: v1_put_second(b, member, number); break;
+    case SETTING_NUMBER: v1_put_int_if(b, member, number != SETTING_NONE, number); break;
     }
 }
 
@@ -288,7 +248,7 @@ static void put_run(struct buf *b, const struct job_last_run *run)
     ended = run->handle_s != TIME_NONE && run->trigger_s != TIME_NONE;
     v1_put_object(b, "lastRun");
     v1_put_int(b, "id", run->log_id);
-    put_second(b, "triggeredAt", run->trigger_s);
+    v1_put_second(b, "triggeredAt", run->trigger_s);
     v1_put_text(b, "result",
                 run->skipped              ? "skipped"
                 : failed                  ? "failed"
@@ -317,9 +277,9 @@ void job_put(struct buf *b, const struct job_found *found, const struct job_row 
     }
     v1_put_bool(b, "running", row->status == 1);
     v1_put_instant(b, "nextFireAt", row->status == 1 ? row->next_ms : 0);
-    put_second(b, "addedAt", row->added_s);
-    put_second(b, "updatedAt", row->updated_s);
-    put_second(b, "glueUpdatedAt", row->glue_s);
+    v1_put_second(b, "addedAt", row->added_s);
+    v1_put_second(b, "updatedAt", row->updated_s);
+    v1_put_second(b, "glueUpdatedAt", row->glue_s);
     job_put_settings(b, job_found_settings(found, row->id), /*all=*/true);
     put_run(b, job_found_run(found, row->id));
     v1_put_object_end(b);

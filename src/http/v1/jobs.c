@@ -57,18 +57,19 @@ static struct v1_cursor make_cursor(const struct order *order, const struct job_
                               .text = order->text ? (row->name ? row->name : "") : NULL};
 }
 
-static void write_page(struct v1_call *c, const struct order *order, const struct v1_page *page,
+static void write_page(struct v1_call *c, const struct order *order, struct v1_page *page,
                        const struct job_found *found)
 {
     struct v1_cursor next = {0};
-    bool more = found->list.count > page->limit;
 
-    v1_begin_page(c);
+    v1_put_items(&c->r->body);
     for (size_t i = 0; i < found->list.count && i < page->limit; i++) {
         job_put(&c->r->body, found, &found->list.rows[i], /*whole=*/false);
         next = make_cursor(order, &found->list.rows[i]);
     }
-    v1_end_page_counted(c, page, order->list, more ? &next : NULL, found->total, found->is_estimate);
+    page->total = found->total;
+    page->is_estimate = found->is_estimate;
+    v1_end_page(c, page, found->list.count > page->limit ? &next : NULL);
 }
 
 static void answer_list(struct v1_call *c)
@@ -80,14 +81,14 @@ static void answer_list(struct v1_call *c)
                               .failing = v1_query_choice(c, "result", (const char *const[]){"failed", NULL}, -1) == 0,
                               .sort = order->sort,
                               .after = read_place(order, &page),
-                              .limit = (int64_t)page.limit + 1,
+                              .limit = page.want,
                               .count = page.count,
                               .settings = true,
                               .runs = true};
     struct job_found found = {0};
 
     take_filter(c, &query.filter);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_list_jobs(c->admin, c->actor, &query, &found, &c->why)))
+    if (!V1_FAILS(c, admin_list_jobs, &query, &found))
         write_page(c, order, &page, &found);
     job_found_fini(&found);
 }
@@ -172,41 +173,30 @@ static void answer_remove(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct job_match match = take_match(c);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_job(c->admin, c->actor, id, &match, &c->why)))
+    if (!V1_FAILS(c, admin_remove_job, id, &match))
         v1_set_no_content(c);
+}
+
+static void set_running(struct v1_call *c, bool running)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_is_blind(c) &&
+        !v1_has_failed(c, admin_set_running(c->admin, c->actor, id, running, &c->why)))
+        write_job(c, id);
 }
 
 static void answer_start(struct v1_call *c)
 {
-    int64_t id = v1_path_id(c, 0);
-
-    if (!v1_is_refused(c) && !v1_is_blind(c) && !v1_has_failed(c, admin_start_job(c->admin, c->actor, id, &c->why)))
-        write_job(c, id);
+    set_running(c, true);
 }
 
 static void answer_stop(struct v1_call *c)
 {
-    int64_t id = v1_path_id(c, 0);
-
-    if (!v1_is_refused(c) && !v1_is_blind(c) && !v1_has_failed(c, admin_stop_job(c->admin, c->actor, id, &c->why)))
-        write_job(c, id);
+    set_running(c, false);
 }
 
 /* ---- firing ------------------------------------------------------------------------------------------------------ */
-
-/* With commas between; NULL: none were given. */
-static const char *take_addresses(struct v1_call *c, struct buf *out)
-{
-    struct v1_texts list = v1_text_list(&c->body, "addressList", 1000, TEXT_MAX);
-
-    for (size_t i = 0; i < list.count; i++) {
-        if (strchr(list.v[i], ','))
-            v1_note(c, REFUSED_INVALID, "addressList", "addressList: a comma in an address");
-        buf_puts(out, i ? "," : "");
-        buf_puts(out, list.v[i]);
-    }
-    return out->data;
-}
 
 static void write_fired(struct v1_call *c, const struct trigger_made *made, int64_t later_id)
 {
@@ -223,18 +213,14 @@ static void answer_trigger(struct v1_call *c)
     struct trigger_order order = {.job_id = v1_path_id(c, 0), .kind = TRIGGER_API};
     int64_t at_ms = v1_instant(&c->body, "at", 0), later_id = 0;
     struct trigger_made made = {0};
-    struct buf addresses = {0};
 
     order.param = v1_text(&c->body, "executorParam", 65535);
-    order.addresses = take_addresses(c, &addresses);
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_trigger_job(c->admin, c->actor, &order, at_ms ? time_floor_div(at_ms + 999, 1000) : 0,
-                                            &made, &later_id, &c->why))) {
+    order.addresses = v1_joined_list(&c->body, "addressList", 1000, TEXT_MAX, true);
+    if (!V1_FAILS(c, admin_trigger_job, &order, at_ms ? time_floor_div(at_ms + 999, 1000) : 0, &made, &later_id)) {
         c->r->status = 202;
         write_fired(c, &made, later_id);
     }
     free(made.log_ids);
-    buf_fini(&addresses);
 }
 
 static void answer_later(struct v1_call *c)
@@ -243,7 +229,7 @@ static void answer_later(struct v1_call *c)
     struct later_page page = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_later(c->admin, c->actor, id, (size_t)limit, &page, &c->why)))
+    if (V1_FAILS(c, admin_list_later, id, (size_t)limit, &page))
         return;
     v1_put_items(b);
     for (size_t i = 0; i < page.count; i++) {
@@ -267,7 +253,7 @@ static void answer_cancel(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0), later = v1_path_id(c, 1);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_cancel_later(c->admin, c->actor, id, later, &c->why)))
+    if (!V1_FAILS(c, admin_cancel_later, id, later))
         v1_set_no_content(c);
 }
 
@@ -288,8 +274,7 @@ static void answer_job_times(struct v1_call *c)
     int64_t id = v1_path_id(c, 0), count = v1_query_int(c, "count", 1, JOB_TIMES_MAX, 5);
     struct job_times times;
 
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_find_job_times(c->admin, c->actor, id, (size_t)count, &times, &c->why)))
+    if (!V1_FAILS(c, admin_find_job_times, id, (size_t)count, &times))
         write_times(c, &times);
 }
 
@@ -310,8 +295,7 @@ static void answer_times(struct v1_call *c)
     struct job_times times;
 
     text.from_ms = v1_instant(&c->body, "from", 0);
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_find_times(c->admin, c->actor, &text, (size_t)count, &times, &c->why)))
+    if (!V1_FAILS(c, admin_find_times, &text, (size_t)count, &times))
         write_times(c, &times);
 }
 
@@ -321,7 +305,7 @@ static void answer_validate(struct v1_call *c)
     struct schedule_verdict v;
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_check_schedule(c->admin, c->actor, &text, &v, &c->why)))
+    if (V1_FAILS(c, admin_check_schedule, &text, &v))
         return;
     v1_put_object(b, NULL);
     v1_put_bool(b, "ok", v.ok);

@@ -2,16 +2,17 @@
 /* What the body of a call has: members of objects. */
 #include "http/v1/values.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
 
-static struct json_value find_member(const struct v1_object *o, const char *name)
+struct json_value v1_find_member(const struct json_value *object, const char *name)
 {
     struct json_place place = {0};
     struct json_value member, value;
 
-    while (json_next_member(&o->value, &place, &member, &value)) {
+    while (json_next_member(object, &place, &member, &value)) {
         if (json_is_text(&member, name))
             return value;
     }
@@ -21,12 +22,12 @@ static struct json_value find_member(const struct v1_object *o, const char *name
 static struct json_value take_member(struct v1_object *o, const char *name)
 {
     v1_note_asked(&o->asked, name);
-    return find_member(o, name);
+    return v1_find_member(&o->value, name);
 }
 
 bool v1_has(struct v1_object *o, const char *name)
 {
-    return find_member(o, name).kind != JSON_ABSENT;
+    return v1_find_member(&o->value, name).kind != JSON_ABSENT;
 }
 
 bool v1_take_null(struct v1_object *o, const char *name)
@@ -170,6 +171,22 @@ struct v1_texts v1_text_list(struct v1_object *o, const char *name, size_t max_c
             return (struct v1_texts){0};
     }
     return (struct v1_texts){.v = v, .count = v ? count : 0};
+}
+
+const char *v1_joined_list(struct v1_object *o, const char *name, size_t max_count, size_t max_chars, bool blanks)
+{
+    struct v1_texts list = v1_text_list(o, name, max_count, max_chars);
+    size_t size = 1;
+
+    for (size_t i = 0; i < list.count; i++) {
+        size += strlen(list.v[i]) + 1;
+        if ((!blanks && str_is_blank(list.v[i])) || strchr(list.v[i], ','))
+            v1_note(o->c, REFUSED_INVALID, name, "%s: item %zu is empty, or has a comma in it", name, i + 1);
+    }
+    char *text = v1_keep(o->c, size), *at = text;
+    for (size_t i = 0; at && i < list.count; i++)
+        at += sprintf(at, "%s%s", i ? "," : "", list.v[i]);
+    return text ? text : "";
 }
 
 struct v1_object v1_object(struct v1_object *o, const char *name)

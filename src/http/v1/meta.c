@@ -2,21 +2,11 @@
 /* What api/v1 says of itself: its document. */
 #include "http/v1/write.h"
 
-#include <stdlib.h>
-
 static void answer_document(struct v1_call *c)
 {
-    struct buf context = {0};
-
     if (v1_is_refused(c))
         return;
-    buf_append(&context, "", 0);
-    v1_put_context(&context, c->call);
-    if (buf_failed(&context))
-        c->r->body.failed = true;
-    else
-        v1_put_document(&c->r->body, context.data);
-    buf_fini(&context);
+    v1_put_document(&c->r->body, c->call);
     v1_tag_answer(c);
 }
 

@@ -129,7 +129,7 @@ static void answer_overview(struct v1_call *c)
     const struct overview *o = NULL;
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_get_overview(c->admin, c->actor, &o, &c->why)))
+    if (V1_FAILS(c, admin_get_overview, &o))
         return;
     v1_put_object(b, NULL);
     v1_put_instant(b, "now", o->now_ms);

@@ -84,9 +84,7 @@ enum err v1_read_body(struct v1_call *c, int *status, struct errctx *ec)
     if (!is_json_type(request_get_header(q, "Content-Type")))
         return err_set(ec, ERR_INPUT, "the body must be of type application/json");
     *status = 400;
-    e = json_check(q->body, q->body_len, &c->body.value, ec);
-    if (!e)
-        e = json_check_strict(q->body, q->body_len, ec);
+    e = json_check_strict(q->body, q->body_len, &c->body.value, ec);
     if (!e && c->body.value.kind != JSON_OBJECT)
         e = err_set(ec, ERR_INPUT, "the body must be a JSON object");
     return e;
@@ -204,6 +202,15 @@ int v1_query_choice(struct v1_call *c, const char *name, const char *const *choi
     const char *value = find_param(c, name);
 
     return value ? v1_find_choice(c, name, choices, value, absent) : absent;
+}
+
+struct v1_ints v1_query_ints_required(struct v1_call *c, const char *name, size_t max_count)
+{
+    struct v1_ints ids = v1_query_ints(c, name, 1, INT32_MAX, max_count);
+
+    if (ids.count == 0)
+        v1_note(c, REFUSED_REQUIRED, name, "%s is required", name);
+    return ids;
 }
 
 struct v1_ints v1_query_ints(struct v1_call *c, const char *name, int64_t min, int64_t max, size_t max_count)

@@ -38,6 +38,8 @@ struct v1_ints {
 /* Numbers with commas between. */
 struct v1_ints v1_query_ints(struct v1_call *c, const char *name, int64_t min, int64_t max, size_t max_count);
 
+struct v1_ints v1_query_ints_required(struct v1_call *c, const char *name, size_t max_count); /* ids, one at least */
+
 /* A part of a text that is found as it stands: the dialects let % and _ be wildcards, as the original does. NULL stays
  * NULL. */
 const char *v1_pattern(struct v1_call *c, const char *text);
@@ -56,14 +58,21 @@ struct v1_cursor {
 };
 
 struct v1_page {
+    const char *list;
     size_t limit;
-    bool count; /* ask for the total, too */
-    bool after; /* `from` says behind what; false: the first page */
+    int64_t want; /* one more: whether there is another page */
+    bool count;   /* ask for the total, too */
+    bool after;   /* `from` says behind what; false: the first page */
     struct v1_cursor from;
+    int64_t total; /* for v1_end_page, as the next */
+    bool is_estimate;
 };
 /* limit, after and count of the query. `list` is the name of list and order, which a cursor carries: one of another
  * list is refused. */
 struct v1_page v1_query_page(struct v1_call *c, const char *list, size_t keys, bool text);
+/* Of a list by one number, which is from.keys[0]: 0 on the first page. `counted`: else `count` is refused. */
+struct v1_page v1_query_ids(struct v1_call *c, const char *list, bool counted);
+void v1_refuse_count(struct v1_call *c, const struct v1_page *page);
 /* The cursor as text, for write.h. */
 void cursor_put(struct buf *out, const char *list, const struct v1_cursor *cursor);
 /* False: not one of ours. `text` of out is in `memory`, which takes as many bytes as the cursor has. */
@@ -87,6 +96,9 @@ struct v1_texts {
     size_t count;
 };
 struct v1_texts v1_text_list(struct v1_object *o, const char *name, size_t max_count, size_t max_chars);
+/* Such a list as one text, joined by commas, as the database has it; "" when it is empty or absent. An item that has a
+ * comma in it is refused, and a blank one unless `blanks`. */
+const char *v1_joined_list(struct v1_object *o, const char *name, size_t max_count, size_t max_chars, bool blanks);
 
 /* A member that is an object itself: absent when it is not there. What it has is refused by v1_end. */
 struct v1_object v1_object(struct v1_object *o, const char *name);
@@ -103,10 +115,11 @@ bool v1_next_object(struct v1_list *list, struct v1_object *item); /* false behi
 /* Notes a member that was not asked for, or that is there twice. Called for the body by v1_is_refused. */
 void v1_end(struct v1_object *o);
 
+/* The value of that name in any object; absent when it is not there, or this is no object. */
+struct json_value v1_find_member(const struct json_value *object, const char *name);
+
 /* ---- pure -------------------------------------------------------------------------------------------------------- */
 
-/* What json_check lets pass and RFC 8259 does not. Only for what json_check has passed. */
-MUST_CHECK enum err json_check_strict(const char *text, size_t len, struct errctx *ec);
 /* 2026-11-22T16:00:00.000Z, or with another zone and other digits of the second; years 1970 to 9999. */
 bool instant_parse(const char *text, int64_t *out_ms);
 

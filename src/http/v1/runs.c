@@ -102,7 +102,7 @@ static void answer_one(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct run_list list;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_show_run(c->admin, c->actor, id, &list, &c->why)))
+    if (V1_FAILS(c, admin_show_run, id, &list))
         return;
     put_run(&c->r->body, &list, &list.rows.rows[0]);
     run_list_fini(&list);
@@ -132,7 +132,7 @@ static void answer_links(struct v1_call *c)
     struct buf *out = &c->r->body;
     struct run_links links;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_run_links(c->admin, c->actor, id, &links, &c->why)))
+    if (V1_FAILS(c, admin_load_run_links, id, &links))
         return;
     v1_put_object(out, NULL);
     put_link(out, "retryOf", &links, run_links_find(&links, links.retry_of));
@@ -181,22 +181,16 @@ static void put_recent(struct buf *out, const struct job_recent *item)
 
 static void answer_recent(struct v1_call *c)
 {
-    struct v1_ints ids = v1_query_ints(c, "ids", 1, INT32_MAX, RECENT_JOBS_MAX);
+    struct v1_ints ids = v1_query_ints_required(c, "ids", RECENT_JOBS_MAX);
     int64_t each = v1_query_int(c, "limit", 1, RECENT_RUNS_MAX, RECENT_DEFAULT);
     struct buf *out = &c->r->body;
     struct jobs_recent recent;
 
-    if (ids.count == 0)
-        v1_note(c, REFUSED_REQUIRED, "ids", "ids is required");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_recent_runs(c->admin, c->actor, ids.v, ids.count, each, &recent, &c->why)))
+    if (V1_FAILS(c, admin_load_recent_runs, ids.v, ids.count, each, &recent))
         return;
     v1_put_object(out, NULL);
     v1_put_bool(out, "complete", recent.complete);
-    v1_put_list(out, "items");
-    for (size_t i = 0; i < recent.count; i++)
-        put_recent(out, &recent.items[i]);
-    v1_put_list_end(out);
+    V1_PUT_LIST(out, "items", recent.items, recent.count, put_recent);
     v1_put_object_end(out);
     jobs_recent_fini(&recent);
 }
@@ -276,13 +270,15 @@ static struct v1_page take_search(struct v1_call *c, struct run_search *search)
 }
 
 /* The end of a page that stopped before it was full says so. */
-static void end_page(struct v1_call *c, const struct v1_page *page, const struct run_list *list)
+static void end_page(struct v1_call *c, struct v1_page *page, const struct run_list *list)
 {
     const struct v1_cursor next = {.keys = {list->last.id}, .count = 1, .text = list->last.time};
     bool more = !list->is_end && list->last.id && list->last.time[0];
     struct buf *out = &c->r->body;
 
-    v1_end_page_counted(c, page, LIST, more ? &next : NULL, list->total, list->is_estimate);
+    page->total = list->total;
+    page->is_estimate = list->is_estimate;
+    v1_end_page(c, page, more ? &next : NULL);
     if (!list->stop || buf_failed(out) || !out->len || out->data[out->len - 1] != '}')
         return;
     out->data[--out->len] = '\0';
@@ -303,9 +299,9 @@ static void answer_list(struct v1_call *c)
     struct v1_page page = take_search(c, &search);
     struct run_list list;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_list_runs(c->admin, c->actor, &search, &list, &c->why)))
+    if (V1_FAILS(c, admin_list_runs, &search, &list))
         return;
-    v1_begin_page(c);
+    v1_put_items(&c->r->body);
     for (size_t i = 0; i < list.rows.count; i++)
         put_run(&c->r->body, &list, &list.rows.rows[i]);
     end_page(c, &page, &list);
@@ -338,8 +334,7 @@ static void answer_log(struct v1_call *c)
     struct buf *out = &c->r->body;
     struct run_log log;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_read_run_log(c->admin, c->actor, id, from, /*strict=*/false, &log, &c->why)))
+    if (V1_FAILS(c, admin_read_run_log, id, from, /*strict=*/false, &log))
         return;
     v1_put_object(out, NULL);
     v1_put_int(out, "fromLine", from);
@@ -359,7 +354,7 @@ static void answer_kill(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct buf said = {0};
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_kill_run(c->admin, c->actor, id, NULL, &said, &c->why))) {
+    if (!V1_FAILS(c, admin_kill_run, id, NULL, &said)) {
         v1_put_object(&c->r->body, NULL);
         v1_put_text(&c->r->body, "executorMessage", said.data);
         v1_put_object_end(&c->r->body);
@@ -421,7 +416,7 @@ static void answer_clear(struct v1_call *c)
     take_clear(c, &clear);
     take_piece(c, &clear);
     bool dry_run = v1_bool(&c->body, "dryRun", false);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_clear_runs(c->admin, c->actor, &clear, dry_run, &cleared, &c->why)))
+    if (V1_FAILS(c, admin_clear_runs, &clear, dry_run, &cleared))
         return;
     v1_put_object(out, NULL);
     v1_put_bool(out, "dryRun", dry_run);

@@ -10,7 +10,7 @@ static void answer_settings(struct v1_call *c)
     struct buf *b = &c->r->body;
     struct setting_list list = {0};
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_settings(c->admin, c->actor, &list, &c->why)))
+    if (V1_FAILS(c, admin_load_settings, &list))
         return;
     v1_put_items(b);
     for (size_t i = 0; i < list.count; i++) {
@@ -62,7 +62,7 @@ static void answer_set_log_levels(struct v1_call *c)
     for (int i = 0; i < LOG_AREA_COUNT; i++)
         wanted[i] = (enum log_level)v1_choice(&areas, log_area_name((enum log_area)i), levels, general);
     v1_end(&areas);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_set_log_levels(c->admin, c->actor, wanted, &c->why)))
+    if (!V1_FAILS(c, admin_set_log_levels, wanted))
         put_levels(c);
 }
 
@@ -71,7 +71,7 @@ static void answer_instance(struct v1_call *c)
     struct buf *b = &c->r->body;
     struct instance instance;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_instance(c->admin, c->actor, &instance, &c->why)))
+    if (V1_FAILS(c, admin_load_instance, &instance))
         return;
     v1_put_object(b, NULL);
     v1_put_text(b, "version", instance.version);
@@ -112,7 +112,7 @@ static void answer_weak(struct v1_call *c)
     struct buf *b = &c->r->body;
     struct weak_secrets weak;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_show_weak(c->admin, c->actor, &weak, &c->why)))
+    if (V1_FAILS(c, admin_show_weak, &weak))
         return;
     v1_put_items(b);
     for (int kind = 0; kind < WEAK_KINDS; kind++)

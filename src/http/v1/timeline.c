@@ -12,10 +12,7 @@ static void put_items(struct buf *b, const struct timeline *t)
         v1_put_null(b, "items");
         return;
     }
-    v1_put_list(b, "items");
-    for (size_t i = 0; i < t->items.count; i++)
-        v1_put_explained(b, &t->items.items[i]);
-    v1_put_list_end(b);
+    V1_PUT_LIST(b, "items", t->items.items, t->items.count, v1_put_explained);
 }
 
 /* Without those in which nothing was. */
@@ -45,10 +42,7 @@ static void put_steps(struct buf *b, const struct timeline *t)
         v1_put_null(b, "steps");
         return;
     }
-    v1_put_list(b, "steps");
-    for (size_t i = 0; i < t->step_count; i++)
-        put_step(b, &t->steps[i]);
-    v1_put_list_end(b);
+    V1_PUT_LIST(b, "steps", t->steps, t->step_count, put_step);
 }
 
 static void answer_timeline(struct v1_call *c)
@@ -58,8 +52,7 @@ static void answer_timeline(struct v1_call *c)
     struct timeline t = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_timeline(c->admin, c->actor, job_id, from_ms, to_ms, &t, &c->why)))
+    if (V1_FAILS(c, admin_load_timeline, job_id, from_ms, to_ms, &t))
         return;
     v1_put_object(b, NULL);
     v1_put_int(b, "job", t.job_id);
@@ -67,14 +60,8 @@ static void answer_timeline(struct v1_call *c)
     v1_put_instant(b, "to", t.to_ms);
     put_items(b, &t);
     put_steps(b, &t);
-    v1_put_list(b, "changes");
-    for (size_t i = 0; i < t.changes.count; i++)
-        v1_put_audit(b, &t.changes.items[i]);
-    v1_put_list_end(b);
-    v1_put_list(b, "events");
-    for (size_t i = 0; i < t.event_count; i++)
-        v1_put_event(b, &t.events[i]);
-    v1_put_list_end(b);
+    V1_PUT_LIST(b, "changes", t.changes.items, t.changes.count, v1_put_audit);
+    V1_PUT_LIST(b, "events", t.events, t.event_count, v1_put_event);
     v1_put_bool(b, "complete", !t.is_cut);
     v1_put_object_end(b);
     timeline_fini(&t);
@@ -94,27 +81,25 @@ static void put_job(struct buf *b, const struct family_job *job)
     v1_put_object_end(b);
 }
 
+static void put_link(struct buf *b, const struct family_link *link)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "from", link->from);
+    v1_put_int(b, "to", link->to);
+    v1_put_object_end(b);
+}
+
 static void answer_family(struct v1_call *c)
 {
     int64_t job_id = v1_path_id(c, 0);
     struct family f = {0};
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_family(c->admin, c->actor, job_id, &f, &c->why)))
+    if (V1_FAILS(c, admin_load_family, job_id, &f))
         return;
     v1_put_object(b, NULL);
-    v1_put_list(b, "jobs");
-    for (size_t i = 0; i < f.job_count; i++)
-        put_job(b, &f.jobs[i]);
-    v1_put_list_end(b);
-    v1_put_list(b, "links");
-    for (size_t i = 0; i < f.link_count; i++) {
-        v1_put_object(b, NULL);
-        v1_put_int(b, "from", f.links[i].from);
-        v1_put_int(b, "to", f.links[i].to);
-        v1_put_object_end(b);
-    }
-    v1_put_list_end(b);
+    V1_PUT_LIST(b, "jobs", f.jobs, f.job_count, put_job);
+    V1_PUT_LIST(b, "links", f.links, f.link_count, put_link);
     v1_put_bool(b, "complete", !f.is_cut);
     v1_put_object_end(b);
     family_fini(&f);

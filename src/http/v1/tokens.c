@@ -6,46 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char LIST[] = "tokens";
-
-static void put_members(struct buf *b, const struct token_row *row, unsigned scopes)
+static void put_members(struct buf *b, const struct token_row *row)
 {
     v1_put_int(b, "id", row->id);
     v1_put_int(b, "userId", row->user_id);
     v1_put_text(b, "name", row->name);
-    v1_put_scopes(b, "scopes", scopes);
+    v1_put_scopes(b, "scopes", scopes_parse(row->scopes));
     v1_put_instant(b, "expiresAt", row->expires_ms);
 }
 
-static void put_token(struct buf *b, const struct token *token)
+static void put_token(struct buf *b, const struct token_row *row)
 {
     v1_put_object(b, NULL);
-    put_members(b, &token->row, token->scopes);
-    v1_put_instant(b, "createdAt", token->row.created_ms);
-    v1_put_instant(b, "usedAt", token->row.used_ms);
+    put_members(b, row);
+    v1_put_instant(b, "createdAt", row->created_ms);
+    v1_put_instant(b, "usedAt", row->used_ms);
     v1_put_object_end(b);
 }
 
 static void answer_list(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, /*text=*/false);
+    struct v1_page page = v1_query_ids(c, "tokens", /*counted=*/false);
     bool all = v1_query_bool(c, "all", false);
-    struct v1_cursor next = {.count = 1};
-    struct token *list = NULL;
+    struct token_row *list = NULL;
     size_t count = 0;
 
-    if (page.count)
-        v1_note(c, REFUSED_INVALID, "count", "tokens are not counted");
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_tokens(c->admin, c->who, all, page.after ? page.from.keys[0] : 0,
-                                           (int64_t)page.limit + 1, &list, &count, &c->why)))
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_tokens(c->admin, c->who, all, page.from.keys[0], page.want,
+                                                               &list, &count, &c->why)))
         return;
-    v1_begin_page(c);
-    for (size_t i = 0; i < count && i < page.limit; i++) {
-        put_token(&c->r->body, &list[i]);
-        next.keys[0] = list[i].row.id;
-    }
-    v1_end_page(c, LIST, count > page.limit ? &next : NULL);
+    V1_PUT_PAGE(c, &page, list, count, put_token, id);
     free(list);
 }
 
@@ -63,14 +52,6 @@ static unsigned take_scopes(struct v1_call *c)
     return scopes;
 }
 
-static void put_made(struct buf *b, const struct token_row *row, unsigned scopes, const char *secret)
-{
-    v1_put_object(b, NULL);
-    put_members(b, row, scopes);
-    v1_put_text(b, "token", secret);
-    v1_put_object_end(b);
-}
-
 static void answer_add(struct v1_call *c)
 {
     char secret[TOKEN_LEN + 1];
@@ -86,7 +67,10 @@ static void answer_add(struct v1_call *c)
     if (v1_is_refused(c) || v1_has_failed(c, admin_add_token(c->admin, c->who, &spec, secret, &row, &c->why)))
         return;
     c->r->status = 201;
-    put_made(&c->r->body, &row, spec.scopes, secret);
+    v1_put_object(&c->r->body, NULL);
+    put_members(&c->r->body, &row);
+    v1_put_text(&c->r->body, "token", secret);
+    v1_put_object_end(&c->r->body);
 }
 
 static void answer_remove(struct v1_call *c)

@@ -13,34 +13,15 @@
 #define ADDRESSES_MAX 1000
 #define ADDRESS_CHARS 255
 
-/* As the column has them. */
-static const char *take_addresses(struct v1_object *o)
-{
-    struct v1_texts list = v1_text_list(o, "addressList", ADDRESSES_MAX, ADDRESS_CHARS);
-    size_t size = 1;
-
-    for (size_t i = 0; i < list.count; i++) {
-        size += strlen(list.v[i]) + 1;
-        if (str_is_blank(list.v[i]) || strchr(list.v[i], ','))
-            v1_note(o->c, REFUSED_INVALID, "addressList", "address %zu is empty, or has a comma in it", i + 1);
-    }
-    char *text = v1_keep(o->c, size);
-    for (size_t i = 0; text && i < list.count; i++) {
-        strcat(text, i ? "," : "");
-        strcat(text, list.v[i]);
-    }
-    return text;
-}
-
-static void take_group(struct v1_object *o, struct group_values *out)
+static void take_group(struct v1_object *o, struct group_info *out)
 {
     v1_require(o, "appname");
     v1_require(o, "title");
-    *out = (struct group_values){.app_name = v1_text(o, "appname", 64),
-                                 .title = v1_text(o, "title", 64),
-                                 .address_type = v1_choice(o, "addressType", transfer_types, 0),
-                                 .addresses = take_addresses(o)};
-    if (!out->address_type && *(out->addresses ? out->addresses : ""))
+    *out = (struct group_info){.app_name = v1_text(o, "appname", 64),
+                               .title = v1_text(o, "title", 64),
+                               .address_type = v1_choice(o, "addressType", transfer_types, 0),
+                               .address_list = v1_joined_list(o, "addressList", ADDRESSES_MAX, ADDRESS_CHARS, false)};
+    if (!out->address_type && *out->address_list)
         v1_note(o->c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
     v1_end(o);
 }
@@ -184,7 +165,7 @@ static void answer_import(struct v1_call *c)
     struct transfer d = {0};
 
     take_document(c, &d);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_import(c->admin, c->actor, &d, dry_run, &result, &c->why)))
+    if (!V1_FAILS(c, admin_import, &d, dry_run, &result))
         put_result(&c->r->body, &d, &result, dry_run);
     transfer_result_fini(&result);
 }

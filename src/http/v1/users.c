@@ -8,8 +8,6 @@
 
 static const char *const role_names[] = {"admin", "user", "runner", "reader", NULL}; /* as enum admin_role */
 
-static const char LIST[] = "users";
-
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
 static void put_person(struct buf *b, const struct person *p)
@@ -34,38 +32,20 @@ static void answer_person(struct v1_call *c, struct person *p)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static void put_list(struct v1_call *c, const struct v1_page *page, const struct person *list, size_t count,
-                     int64_t total)
-{
-    struct v1_cursor next = {.count = 1};
-
-    v1_begin_page(c);
-    for (size_t i = 0; i < count && i < page->limit; i++) {
-        put_person(&c->r->body, &list[i]);
-        next.keys[0] = list[i].user.id;
-    }
-    v1_end_page_counted(c, page, LIST, count > page->limit ? &next : NULL, total, /*is_estimate=*/false);
-}
-
 static void answer_list(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, /*text=*/false);
+    struct v1_page page = v1_query_ids(c, "users", /*counted=*/true);
     int role = v1_query_choice(c, "role", role_names, -1);
-    struct user_filter filter = {.name = v1_query_text(c, "username", 100), .role = -1};
+    struct user_filter filter = {.name = v1_query_text(c, "username", 100),
+                                 .role = -1,
+                                 .named = role >= 0 ? role_names[role] : NULL,
+                                 .after_id = page.from.keys[0],
+                                 .limit = page.want};
     struct person *list = NULL;
     size_t count = 0;
-    int64_t total = 0;
 
-    if (v1_is_refused(c))
-        return;
-    filter.named = role >= 0 ? role_names[role] : NULL;
-    filter.after_id = page.after ? page.from.keys[0] : 0;
-    filter.limit = (int64_t)page.limit + 1;
-    enum err e = admin_load_people(c->admin, c->actor, &filter, &list, &count, &c->why);
-    if (!e && page.count)
-        e = admin_count_people(c->admin, c->actor, &filter, &total, &c->why);
-    if (!v1_has_failed(c, e))
-        put_list(c, &page, list, count, total);
+    if (!V1_FAILS(c, admin_load_people, &filter, &list, &count, page.count ? &page.total : NULL))
+        V1_PUT_PAGE(c, &page, list, count, put_person, user.id);
     people_destroy(list, count);
 }
 
@@ -74,7 +54,7 @@ static void answer_one(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct person p;
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_load_person(c->admin, c->actor, id, &p, &c->why)))
+    if (!V1_FAILS(c, admin_load_person, id, &p))
         answer_person(c, &p);
 }
 
@@ -106,7 +86,7 @@ static void answer_add(struct v1_call *c)
     change.name = v1_text(&c->body, "username", 200);
     change.password = v1_text(&c->body, "password", 200);
     take_role(c, &change);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_add_person(c->admin, c->actor, &change, &p, &c->why)))
+    if (V1_FAILS(c, admin_add_person, &change, &p))
         return;
     v1_set_created(c, "/users/", p.user.id);
     answer_person(c, &p);
@@ -120,10 +100,7 @@ static bool still_matches(struct v1_call *c, int64_t id, struct person *before)
     if (v1_has_failed(c, admin_load_person(c->admin, c->actor, id, before, &c->why)))
         return false;
     put_person(&shown, before);
-    bool good = !buf_failed(&shown) && v1_still_matches(c, &shown);
-    if (buf_failed(&shown))
-        c->r->body.failed = true;
-    buf_fini(&shown);
+    bool good = v1_still_matches(c, &shown);
     if (!good)
         person_fini(before);
     return good;

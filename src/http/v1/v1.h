@@ -6,9 +6,7 @@
  * A function  reads all that it takes (reading goes on after the first fault, which is kept), asks v1_is_refused once,
  *             then calls its use case and writes what came of it:
  *                 int64_t id = v1_path_id(c, 0);
- *                 if (v1_is_refused(c))
- *                     return;
- *                 if (v1_has_failed(c, admin_load_thing(c->admin, c->actor, id, &thing, &c->why)))
+ *                 if (V1_FAILS(c, admin_load_thing, id, &thing))
  *                     return;
  *                 put_thing(&c->r->body, &thing);
  * Rights      A row says whether its caller must be known; what he may is the use case's to check.
@@ -85,8 +83,8 @@ V1_TOPICS(V1_DECLARE_TOPIC)
 /* The rows of all topics, one after the other; NULL behind the last. */
 const struct v1_route *v1_get_route(size_t i);
 void v1_answer(const struct route_call *call, struct http_response *r);
-/* Appends the OpenAPI document, whose server is at `context` ("" or "/..."). */
-void v1_put_document(struct buf *out, const char *context);
+/* Appends the OpenAPI document, whose server is at the context of the request. */
+void v1_put_document(struct buf *out, const struct route_call *call);
 extern const struct route_table v1_routes; /* routes.c */
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -128,6 +126,10 @@ bool v1_is_refused(struct v1_call *c);
 bool v1_is_blind(struct v1_call *c);
 /* The same for what a use case returned, with its refusal in c->why. */
 bool v1_has_failed(struct v1_call *c, enum err e);
+/* Both, where nothing comes between reading and the use case: V1_FAILS(c, admin_load_thing, id, &thing) calls
+ * admin_load_thing(c->admin, c->actor, id, &thing, &c->why). */
+#define V1_FAILS(c, use_case, ...)                                                                                     \
+    (v1_is_refused(c) || v1_has_failed(c, use_case((c)->admin, (c)->actor, __VA_ARGS__, &(c)->why)))
 /* A problem document of c->why with the status that goes with its kind. */
 void v1_write_refusal(struct v1_call *c);
 /* The first fault of reading stands: false when there is one already. See refusal_kind. `field` lives until the call's
@@ -161,7 +163,8 @@ void v1_tag_answer(struct v1_call *c);
 void v1_tag_answer_by(struct v1_call *c, const struct buf *representation);
 /* Pure: the tag is in the list ("*" is every tag; W/ does not matter here). */
 bool v1_etag_is_in(const char *list, const char *tag);
-/* False: If-Match was sent and `representation`, as GET would give it now, is another: 412 is written. */
-bool v1_still_matches(struct v1_call *c, const struct buf *representation);
+/* False: If-Match was sent and `representation`, as GET would give it now, is another. It is freed. */
+bool v1_matches(struct v1_call *c, struct buf *representation, struct refusal *r);
+bool v1_still_matches(struct v1_call *c, struct buf *representation); /* the same; the refusal is written */
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/v1/values.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -35,18 +36,9 @@ void v1_note_invalid(struct v1_call *c, const char *name, const char *expected)
     v1_note(c, REFUSED_INVALID, name, "%s must be %s", name, expected);
 }
 
-static size_t count_characters(const char *text)
-{
-    size_t count = 0;
-
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xc0) != 0x80;
-    return count;
-}
-
 bool v1_check_length(struct v1_call *c, const char *name, const char *text, size_t max_chars)
 {
-    if (count_characters(text) <= max_chars)
+    if (utf8_count(text, strlen(text), /*utf16=*/false) <= max_chars)
         return true;
     if (v1_note(c, REFUSED_LENGTH, name, "%s has more than %zu characters", name, max_chars))
         c->why.max = (int64_t)max_chars;

@@ -152,29 +152,18 @@ void v1_put_parts(struct buf *out, const char *name, const char *text)
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
-void v1_begin_page(struct v1_call *c)
-{
-    v1_put_items(&c->r->body);
-}
-
-void v1_end_page(struct v1_call *c, const char *list, const struct v1_cursor *next)
-{
-    v1_end_page_counted(c, &(struct v1_page){.count = false}, list, next, 0, false);
-}
-
-void v1_end_page_counted(struct v1_call *c, const struct v1_page *page, const char *list, const struct v1_cursor *next,
-                         int64_t total, bool is_estimate)
+void v1_end_page(struct v1_call *c, const struct v1_page *page, const struct v1_cursor *next)
 {
     struct buf *out = &c->r->body;
     struct buf cursor = {0};
 
     v1_put_list_end(out);
     if (next)
-        cursor_put(&cursor, list, next);
+        cursor_put(&cursor, page->list, next);
     v1_put_buf(out, "next", cursor.data, &cursor);
     if (page->count) {
-        v1_put_int(out, "total", total);
-        v1_put_bool(out, "totalIsEstimate", is_estimate);
+        v1_put_int(out, "total", page->total);
+        v1_put_bool(out, "totalIsEstimate", page->is_estimate);
     }
     v1_put_object_end(out);
 }

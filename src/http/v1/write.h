@@ -29,11 +29,31 @@ void v1_put_scopes(struct buf *out, const char *name, unsigned scopes); /* their
 /* A list of what stands between the commas of `text`, but for blanks; NULL is an empty one. */
 void v1_put_parts(struct buf *out, const char *name, const char *text);
 
-/* A page: {"items":[, the items, and what ends it. `next` NULL: there is no more. */
-void v1_begin_page(struct v1_call *c);
-void v1_end_page(struct v1_call *c, const char *list, const struct v1_cursor *next);
-/* The same with the total, where page->count asked for it. */
-void v1_end_page_counted(struct v1_call *c, const struct v1_page *page, const char *list, const struct v1_cursor *next,
-                         int64_t total, bool is_estimate);
+/* What `put` writes for each item: put(out, &items[i]). */
+#define V1_PUT_EACH(out, items, count, put)                                                                            \
+    do {                                                                                                               \
+        for (size_t i_ = 0; i_ < (count); i_++)                                                                        \
+            put(out, &(items)[i_]);                                                                                    \
+    } while (0)
+/* The same as a list. */
+#define V1_PUT_LIST(out, name, items, count, put)                                                                      \
+    do {                                                                                                               \
+        v1_put_list(out, name);                                                                                        \
+        V1_PUT_EACH(out, items, count, put);                                                                           \
+        v1_put_list_end(out);                                                                                          \
+    } while (0)
+
+/* Ends a page, which v1_put_items began, with the total where that was asked for. `next` NULL: there is no more. */
+void v1_end_page(struct v1_call *c, const struct v1_page *page, const struct v1_cursor *next);
+/* The page of a v1_query_ids, of which page->want items were asked for and `found` are there; `key` is the member with
+ * the number that it goes by. */
+#define V1_PUT_PAGE(c, page, rows, found, put, key)                                                                    \
+    do {                                                                                                               \
+        size_t shown_ = (found) < (page)->limit ? (found) : (page)->limit;                                             \
+        v1_put_items(&(c)->r->body);                                                                                   \
+        V1_PUT_EACH(&(c)->r->body, rows, shown_, put);                                                                 \
+        v1_end_page(c, page,                                                                                           \
+                    (found) > shown_ ? &(struct v1_cursor){.keys = {(rows)[shown_ - 1].key}, .count = 1} : NULL);      \
+    } while (0)
 
 #endif

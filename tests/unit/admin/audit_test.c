@@ -11,11 +11,10 @@ static const struct actor ann = {
 
 static struct audit_row end(struct audit_diff *d)
 {
-    struct audit_row row;
     struct errctx ec;
 
-    assert_int_equal(audit_end(d, &ann, "job.update", 7, "nightly", 3, &row, &ec), ERR_OK);
-    return row;
+    assert_int_equal(audit_end(d, &ann, "job.update", 7, "nightly", 3, &ec), ERR_OK);
+    return d->row;
 }
 
 static void put_all(struct audit_diff *d)

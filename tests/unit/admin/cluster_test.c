@@ -86,8 +86,8 @@ static void seeing_is_for_all_groups_and_changing_for_admins(void **state)
     cluster_status_fini(&status);
     assert_refused(admin_load_nodes(a, &user, &nodes, &why), REFUSED_RIGHT, "");
     assert_refused(admin_load_shards(a, &user, true, &status, &why), REFUSED_RIGHT, "");
-    assert_refused(admin_drain_node(a, &reader, "n", true, &node, &now_ms, &why), REFUSED_RIGHT, "");
-    assert_refused(admin_undrain_node(a, &reader, "n", &node, &now_ms, &why), REFUSED_RIGHT, "");
+    assert_refused(admin_set_drain(a, &reader, "n", true, true, &node, &now_ms, &why), REFUSED_RIGHT, "");
+    assert_refused(admin_set_drain(a, &reader, "n", false, false, &node, &now_ms, &why), REFUSED_RIGHT, "");
     assert_refused(admin_release_shard(a, &reader, 0, &node, &why), REFUSED_RIGHT, "");
     assert_refused(admin_reshard(a, &reader, 4, &wish, &why), REFUSED_RIGHT, "");
     assert_refused(admin_cancel_reshard(a, &reader, &why), REFUSED_RIGHT, "");
@@ -106,21 +106,21 @@ static void a_node_is_drained_where_another_takes_its_shards(void **state)
     int64_t now_ms;
 
     beat(st, "aaaa", "node-a");
-    assert_refused(admin_drain_node(a, &boss, "node-x", false, &node, &now_ms, &why), REFUSED_UNKNOWN, "node");
-    assert_refused(admin_drain_node(a, &boss, "node-a", false, &node, &now_ms, &why), REFUSED_STATE, "force");
-    assert_done(admin_drain_node(a, &boss, "node-a", true, &node, &now_ms, &why));
+    assert_refused(admin_set_drain(a, &boss, "node-x", true, false, &node, &now_ms, &why), REFUSED_UNKNOWN, "node");
+    assert_refused(admin_set_drain(a, &boss, "node-a", true, false, &node, &now_ms, &why), REFUSED_STATE, "force");
+    assert_done(admin_set_drain(a, &boss, "node-a", true, true, &node, &now_ms, &why));
     assert_string_equal(node_get_state(&node, now_ms), "draining");
     assert_string_equal(last_audit(), "node.drain boss 0 node-a {\"drain\":false} {\"drain\":true}");
-    assert_done(admin_undrain_node(a, &boss, "aaaa", &node, &now_ms, &why));
+    assert_done(admin_set_drain(a, &boss, "aaaa", false, false, &node, &now_ms, &why));
     assert_string_equal(last_audit(), "node.undrain boss 0 node-a {\"drain\":true} {\"drain\":false}");
-    assert_done(admin_undrain_node(a, &boss, "aaaa", &node, &now_ms, &why));
+    assert_done(admin_set_drain(a, &boss, "aaaa", false, false, &node, &now_ms, &why));
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit"), 2); /* nothing was to be done */
     beat(st, "bbbb", "node-b");
-    assert_done(admin_drain_node(a, &boss, "node-a", false, &node, &now_ms, &why));
+    assert_done(admin_set_drain(a, &boss, "node-a", true, false, &node, &now_ms, &why));
     test_sql("UPDATE shardwheel_node SET beat_ms = beat_ms - 60000 WHERE incarnation = 'bbbb'");
-    assert_refused(admin_drain_node(a, &boss, "bbbb", true, &node, &now_ms, &why), REFUSED_STATE, "");
+    assert_refused(admin_set_drain(a, &boss, "bbbb", true, true, &node, &now_ms, &why), REFUSED_STATE, "");
     beat(st, "cccc", "node-a");
-    assert_refused(admin_undrain_node(a, &boss, "node-a", &node, &now_ms, &why), REFUSED_INVALID, "node");
+    assert_refused(admin_set_drain(a, &boss, "node-a", false, false, &node, &now_ms, &why), REFUSED_INVALID, "node");
     end(a, st);
 }
 

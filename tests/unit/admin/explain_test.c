@@ -18,7 +18,7 @@ static struct world {
     struct explain_row rows[ROWS_MAX];
     struct explain_change changes[8];
     struct explain_outage outages[2];
-    struct explain_later later[2];
+    struct later_row later[2];
     struct explain_asked asked[2];
     struct explanation out;
     struct zone *zone;
@@ -222,7 +222,7 @@ static void a_fire_that_waits_says_until_when(void **state)
     row->mark = MARK_HELD;
     w.facts.to_ms = AT(61);
     w.facts.from_ms = AT(60);
-    w.later[0] = (struct explain_later){.log_id = row->id, .due_s = NOON_S + 610, .hold_until_s = NOON_S + 900};
+    w.later[0] = (struct later_row){.log_id = row->id, .due_s = NOON_S + 610, .hold_until_s = NOON_S + 900};
     w.facts.later_count = 1;
     assert_string_equal(tell(60),
                         "It is waiting, because no executor could be reached; it fails at 2023-11-15 12:15:00Z.");
@@ -322,7 +322,7 @@ static void a_retry_that_waits_is_told(void **state)
     (void)state;
     w.facts.to_ms = AT(60);
     add_row(0, 200, 500);
-    w.later[0] = (struct explain_later){.due_s = NOON_S + 700, .kind = TRIGGER_RETRY};
+    w.later[0] = (struct later_row){.due_s = NOON_S + 700, .kind = TRIGGER_RETRY};
     w.facts.later_count = 1;
     assert_string_equal(
         tell(0), "It was sent on time, but it failed in the executor; the next retry is at 2023-11-15 12:11:40Z.");

@@ -31,8 +31,7 @@ static void script_is_told_from_text(void **state)
 static const struct group_columns columns = {.title_chars = 12, .has_token = true};
 
 /* "kind field item", or "" when nothing is wrong. */
-static const char *check(const struct group_values *values, const struct group_info *now,
-                         const struct group_rules *rules)
+static const char *check(const struct group_info *values, const struct group_info *now, const struct group_rules *rules)
 {
     static char out[200];
     struct admin a = {0};
@@ -50,7 +49,7 @@ static const char *check(const struct group_values *values, const struct group_i
     }
 #define BY_HAND(list)                                                                                                  \
     {                                                                                                                  \
-        .app_name = "some-app", .title = "x", .address_type = 1, .addresses = list                                     \
+        .app_name = "some-app", .title = "x", .address_type = 1, .address_list = list                                  \
     }
 
 static void values_are_checked_in_their_order(void **state)
@@ -59,7 +58,7 @@ static void values_are_checked_in_their_order(void **state)
     static const struct group_rules plain = {0}, angles = {.angles = true}, scheme = {.scheme = true};
     static const struct {
         const struct group_rules *rules;
-        struct group_values values;
+        struct group_info values;
         const char *expected;
     } cases[] = {
         {&plain, AUTO("", ""), "required appname "},
@@ -98,8 +97,8 @@ static void what_stays_is_not_checked_anew(void **state)
     (void)state;
     const struct group_info now = {
         .id = 1, .app_name = "x", .title = "much too long a title", .address_type = 1, .address_list = "10.0.0.1"};
-    struct group_values values = {
-        .app_name = now.app_name, .title = now.title, .address_type = 1, .addresses = now.address_list};
+    struct group_info values = {
+        .app_name = now.app_name, .title = now.title, .address_type = 1, .address_list = now.address_list};
     const struct group_rules changed = {.scheme = true, .only_changed = true}, all = {.scheme = true},
                              keeps = {.keeps_name = true};
 
@@ -109,7 +108,7 @@ static void what_stays_is_not_checked_anew(void **state)
     values.title = "<iframe";
     assert_string_equal(check(&values, &now, &changed), "invalid title ");
     values.title = now.title;
-    values.addresses = "10.0.0.2";
+    values.address_list = "10.0.0.2";
     assert_string_equal(check(&values, &now, &changed), "invalid addressList 10.0.0.2");
 }
 
@@ -118,7 +117,7 @@ static void bounds_of_the_rest(void **state)
     (void)state;
     static char list[ADDRESS_LIST_BYTES + 10], token[300];
     static const struct group_rules plain = {0};
-    struct group_values values = {.app_name = "some-app", .title = "x", .address_type = 1, .addresses = list};
+    struct group_info values = {.app_name = "some-app", .title = "x", .address_type = 1, .address_list = list};
 
     memset(list, 'a', ADDRESS_LIST_BYTES + 1);
     memset(token, 't', 256);
@@ -131,7 +130,7 @@ static void bounds_of_the_rest(void **state)
     assert_string_equal(check(&values, NULL, &plain), "length accessToken ");
     values.access_token = "";
     values.address_type = 128;
-    values.addresses = "a";
+    values.address_list = "a";
     assert_string_equal(check(&values, NULL, &plain), "invalid addressType ");
 }
 

@@ -375,7 +375,7 @@ static void stop_it(void *arg)
 {
     struct stopper *s = arg;
 
-    s->e = admin_stop_job(w.admin, &root, s->id, &s->why);
+    s->e = admin_set_running(w.admin, &root, s->id, false, &s->why);
 }
 
 static void wait_for_a_lock_wait(void)
@@ -425,7 +425,7 @@ static void a_row_that_is_held_is_refused_and_left_alone(void **state)
     test_run(other, "USE xxl_job");
     test_run(other, "BEGIN");
     test_run(other, "SELECT id FROM xxl_job_info FOR UPDATE");
-    assert_refused(admin_stop_job(w.admin, &root, id, &why), REFUSED_TRY_AGAIN, "-");
+    assert_refused(admin_set_running(w.admin, &root, id, false, &why), REFUSED_TRY_AGAIN, "-");
     test_run(other, "ROLLBACK");
     assert_int_equal(test_int("SELECT trigger_status FROM xxl_job_info"), 1);
     db_close(other);

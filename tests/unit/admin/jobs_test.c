@@ -183,7 +183,7 @@ static void an_update_writes_the_form_and_nothing_else(void **state)
     test_sql(
         "UPDATE xxl_job_info SET glue_source = 'src', glue_remark = 'mark', alarm_email = 'a@b', executor_timeout = "
         "9");
-    assert_fine(admin_start_job(w.admin, &user, id, &why));
+    assert_fine(admin_set_running(w.admin, &user, id, true, &why));
     next_ms = test_int("SELECT trigger_next_time FROM xxl_job_info");
     test_sql("UPDATE xxl_job_info SET trigger_last_time = 5, trigger_next_time = trigger_next_time + 86400000");
     assert_fine(admin_load_job(w.admin, &reader, id, &job, &why));
@@ -253,7 +253,7 @@ static void the_next_time_changes_with_the_schedule_of_a_running_job_alone(void 
     form.row.schedule_conf = "* * * * * ?";
     assert_fine(admin_update_job(w.admin, &root, id, &form, &why));
     assert_int_equal(test_int("SELECT trigger_next_time FROM xxl_job_info"), 0);
-    assert_fine(admin_start_job(w.admin, &root, id, &why));
+    assert_fine(admin_set_running(w.admin, &root, id, true, &why));
     test_sql("UPDATE xxl_job_info SET trigger_next_time = 99, trigger_last_time = 98");
     form.row.author = "else";
     assert_fine(admin_update_job(w.admin, &root, id, &form, &why));
@@ -328,23 +328,23 @@ static void a_start_goes_behind_what_is_planned(void **state)
     (void)state;
 
     test_sql("UPDATE xxl_job_info SET schedule_conf = '* * * * * ?', trigger_last_time = 3");
-    assert_fine(admin_start_job(w.admin, &user, id, &why));
+    assert_fine(admin_set_running(w.admin, &user, id, true, &why));
     assert_in_range(test_int("SELECT trigger_next_time FROM xxl_job_info"), now_s * 1000 + 5001, now_s * 1000 + 8000);
     assert_int_equal(test_int("SELECT trigger_status * 10 + trigger_last_time FROM xxl_job_info"), 10);
     put_planned(id, now_s + 60);
     put_planned(id + 1, now_s + 90);
-    assert_fine(admin_start_job(w.admin, &user, id, &why));
+    assert_fine(admin_set_running(w.admin, &user, id, true, &why));
     assert_int_equal(test_int("SELECT trigger_next_time FROM xxl_job_info"), (now_s + 61) * 1000);
-    assert_fine(admin_stop_job(w.admin, &user, id, &why));
+    assert_fine(admin_set_running(w.admin, &user, id, false, &why));
     assert_int_equal(test_int("SELECT trigger_status + trigger_last_time + trigger_next_time FROM xxl_job_info"), 0);
     test_sql("UPDATE xxl_job_info SET schedule_type = 'NONE'");
-    assert_refused(admin_start_job(w.admin, &user, id, &why), REFUSED_STATE, "scheduleType");
+    assert_refused(admin_set_running(w.admin, &user, id, true, &why), REFUSED_STATE, "scheduleType");
     test_sql("UPDATE xxl_job_info SET schedule_type = 'CRON', schedule_conf = '0 0 0 1 1 ? 2020'");
-    assert_refused(admin_start_job(w.admin, &user, id, &why), REFUSED_STATE, "scheduleConf");
+    assert_refused(admin_set_running(w.admin, &user, id, true, &why), REFUSED_STATE, "scheduleConf");
     test_sql("UPDATE xxl_job_info SET schedule_conf = 'nonsense'");
-    assert_refused(admin_start_job(w.admin, &user, id, &why), REFUSED_STATE, "scheduleConf");
-    assert_refused(admin_start_job(w.admin, &root, 4711, &why), REFUSED_UNKNOWN, "id");
-    assert_refused(admin_stop_job(w.admin, &root, 4711, &why), REFUSED_UNKNOWN, "id");
+    assert_refused(admin_set_running(w.admin, &user, id, true, &why), REFUSED_STATE, "scheduleConf");
+    assert_refused(admin_set_running(w.admin, &root, 4711, true, &why), REFUSED_UNKNOWN, "id");
+    assert_refused(admin_set_running(w.admin, &root, 4711, false, &why), REFUSED_UNKNOWN, "id");
     assert_int_equal(test_int("SELECT trigger_status FROM xxl_job_info"), 0);
     assert_string_equal(test_text("SELECT GROUP_CONCAT(action, before_json, after_json ORDER BY id) FROM "
                                   "shardwheel_audit WHERE action <> 'job.add' AND before_json <> '{}'"),
@@ -360,10 +360,10 @@ static void times_are_written_while_a_guard_is_held_alone(void **state)
     world_close();
     world_open(true);
     id = add_good();
-    assert_refused(admin_start_job(w.admin, &user, id, &why), REFUSED_TRY_AGAIN, "-");
+    assert_refused(admin_set_running(w.admin, &user, id, true, &why), REFUSED_TRY_AGAIN, "-");
     assert_int_equal(test_int("SELECT trigger_status FROM xxl_job_info"), 0);
     world_guard();
-    assert_fine(admin_start_job(w.admin, &user, id, &why));
+    assert_fine(admin_set_running(w.admin, &user, id, true, &why));
     form.row.schedule_conf = "0 0 4 * * ?";
     assert_fine(admin_update_job(w.admin, &user, id, &form, &why));
     store_end_guard(w.guard, "0123456789abcdef");
@@ -374,7 +374,7 @@ static void times_are_written_while_a_guard_is_held_alone(void **state)
     form.row.schedule_conf = "0 0 4 * * ?";
     form.row.name = "renamed"; /* no time in it */
     assert_fine(admin_update_job(w.admin, &user, id, &form, &why));
-    assert_fine(admin_stop_job(w.admin, &user, id, &why));
+    assert_fine(admin_set_running(w.admin, &user, id, false, &why));
 }
 
 static int looks; /* at the clock, until a node holds Java admins off */
@@ -403,7 +403,7 @@ static void a_start_waits_a_moment_for_a_guard(void **state)
     world_open(true);
     int64_t id = add_good();
     looks = 5;
-    assert_fine(admin_start_job(w.admin, &user, id, &why));
+    assert_fine(admin_set_running(w.admin, &user, id, true, &why));
     assert_int_equal(looks, 0);
     world_clock = NULL;
 }

@@ -233,10 +233,9 @@ static void strangers_hear_nothing_of_the_database(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct errctx ec;
         struct refusal r = {0};
-        err_set(&ec, cases[i].e, "connect to database jobs at 10.0.0.7:3306 as user root");
-        (void)!refuse_error(&r, cases[i].e, &ec);
+        err_set(&r.text, cases[i].e, "connect to database jobs at 10.0.0.7:3306 as user root");
+        (void)!refuse_error(&r, cases[i].e);
         enum refusal_kind kind = r.kind;
         assert_int_equal(refusal_hide_fault(&r), cases[i].hidden);
         assert_int_equal(r.kind, kind);

@@ -346,8 +346,8 @@ static void a_source_that_differs_becomes_a_version(void **state)
 static void groups_are_made_and_changed(void **state)
 {
     (void)state;
-    struct group_values groups[] = {
-        {.app_name = "app-1", .title = "one", .address_type = 1, .addresses = "http://127.0.0.1:1"},
+    struct group_info groups[] = {
+        {.app_name = "app-1", .title = "one", .address_type = 1, .address_list = "http://127.0.0.1:1"},
         {.app_name = "fresh", .title = "new", .address_type = 0}};
     struct transfer_name child = {"fresh", "b"};
     struct transfer_job jobs[] = {job("fresh", "a"), job("fresh", "b"), job("nowhere", "c")};
@@ -370,7 +370,7 @@ static void groups_are_made_and_changed(void **state)
 static void who_may_not_is_refused_item_by_item(void **state)
 {
     (void)state;
-    struct group_values groups[] = {{.app_name = "fresh", .title = "new"}, {.app_name = "app-1", .title = "mine now"}};
+    struct group_info groups[] = {{.app_name = "fresh", .title = "new"}, {.app_name = "app-1", .title = "mine now"}};
     struct transfer_job jobs[] = {job("app-1", "a"), job("app-2", "a")};
     struct transfer d = {.groups = groups, .group_count = 2, .jobs = jobs, .job_count = 2};
 

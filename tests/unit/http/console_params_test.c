@@ -138,8 +138,8 @@ static void numbers_are_found_by_name(void **state)
 static void pairs_may_have_anything_in_them(void **state)
 {
     (void)state;
-    static const struct param_pair pairs[] = {{"a", "x&y=%41", 1, 7}, {"b", "1", 1, 1}, {"b", "2", 1, 1}};
-    static const struct param_pair bad = {"c", "x\0y", 1, 3};
+    static const struct multipart_field pairs[] = {{"a", "x&y=%41", 1, 7}, {"b", "1", 1, 1}, {"b", "2", 1, 1}};
+    static const struct multipart_field bad = {"c", "x\0y", 1, 3};
     struct console_params params;
     struct errctx ec;
 

@@ -74,32 +74,6 @@ static void cookies_are_found(void **state)
     assert_false(cookie_find("", "a", out, sizeof out));
 }
 
-static const char *get_type(const void *connection, const char *name)
-{
-    return !strcmp(name, "Content-Type") ? connection : NULL;
-}
-
-static void a_form_must_be_of_its_type(void **state)
-{
-    struct http_request q = {
-        .query = "x=1", .body = "a=b", .body_len = 3, .get_header = get_type, .connection = "application/json"};
-    struct form form;
-    char out[8];
-    (void)state;
-    assert_int_equal(request_load_form(&q, &form, &ec), ERR_INPUT);
-    assert_non_null(strstr(ec.text, "application/x-www-form-urlencoded"));
-    q.connection = "Application/x-www-form-urlencoded; charset=UTF-8";
-    assert_int_equal(request_load_form(&q, &form, &ec), ERR_OK);
-    assert_string_equal(form_get(&form, "a"), "b");
-    form_fini(&form);
-    q.body_state = BODY_BROKEN;
-    assert_int_equal(request_load_form(&q, &form, &ec), ERR_INPUT);
-    assert_int_equal(request_load_query(&q, &form, &ec), ERR_OK);
-    assert_string_equal(form_get(&form, "x"), "1");
-    form_fini(&form);
-    assert_false(request_get_cookie(&q, "a", out, sizeof out));
-}
-
 static void an_answer_is_written_in_one_piece(void **state)
 {
     struct http_response r = {.status = 303, .content_type = "text/plain"};
@@ -127,7 +101,6 @@ int main(void)
         cmocka_unit_test(fields_are_decoded),
         cmocka_unit_test(bad_fields_are_named),
         cmocka_unit_test(cookies_are_found),
-        cmocka_unit_test(a_form_must_be_of_its_type),
         cmocka_unit_test(an_answer_is_written_in_one_piece),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,6 @@ struct fixture {
     int handled;   /* [lock] requests that a handler had */
     int overloads; /* [lock] */
     bool stopped;
-    struct http_body taken; /* of /take */
     struct networks *trusted;
 };
 
@@ -44,7 +43,6 @@ static enum http_lane admit(void *arg, const struct http_request *head, size_t *
     assert_int_equal(*max_body, MAX_BODY);
     if (!strcmp(head->path, "/small"))
         *max_body = 5;
-    assert_null(head->owned);
     if (!strncmp(head->path, "/refuse", 7)) {
         response_set_error(r, 401, "not you");
         return HTTP_LANE_REFUSED;
@@ -87,8 +85,6 @@ static void handle(void *arg, const struct http_request *q, struct http_response
     f->handled++;
     if (strstr(q->path, "/wait"))
         wait_at_gate(f);
-    if (!strcmp(q->path, "/take") && q->body_state == BODY_WHOLE)
-        request_take_body(q, &f->taken);
     cond_broadcast(&f->changed);
     mutex_unlock(&f->lock);
     r->status = 200;
@@ -166,7 +162,6 @@ static int tear_down(void **state)
     open_gate(f);
     if (!f->stopped)
         front_stop(f->front, 2000);
-    http_body_fini(&f->taken);
     front_destroy(f->front);
     networks_destroy(f->trusted);
     assert_int_equal(counters_get(&counters, COUNTER_HTTP_CONNECTIONS), 0);
@@ -408,29 +403,26 @@ static void long_waits_are_told(void **state)
         client_close(&k[i]);
 }
 
-/* A handler that takes the body decides when its memory and its room are given back. */
-static void bodies_can_be_taken(void **state)
+/* With all of the room taken large bodies are told so, and small ones go on. */
+static void large_bodies_need_room(void **state)
 {
     struct fixture *f = *state;
     struct client k;
     char *text = calloc(1, MAX_BODY);
     memset(text, 'x', MAX_BODY);
     struct buf out = {0};
-    write_post(&out, "/take", "", text, MAX_BODY);
+    write_post(&out, "/whole", "", text, MAX_BODY);
     assert_true(client_open(&k, f->port));
     assert_true(client_send(&k, out.data, out.len));
-    expect(&k, 200, NULL);
-    assert_int_equal(f->taken.bytes.len, MAX_BODY);
-    assert_int_equal(f->front->room.taken, MAX_BODY);
-    /* With all of the room taken large bodies are told so, and small ones go on. */
-    assert_true(room_take(&f->front->room, f->front->room.max - MAX_BODY));
+    expect(&k, 200, "POST /whole 1048576 0");
+    assert_true(room_take(&f->front->room, f->front->room.max));
     assert_true(client_send(&k, out.data, out.len));
-    expect(&k, 200, "POST /take 0 2");
+    expect(&k, 200, "POST /whole 0 2");
     client_close(&k);
     open_and_send(f, &k, "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]");
     expect(&k, 200, "POST /b 2 0");
     client_close(&k);
-    room_give(&f->front->room, f->front->room.max - MAX_BODY);
+    room_give(&f->front->room, f->front->room.max);
     buf_fini(&out);
     free(text);
 }
@@ -730,7 +722,7 @@ int main(void)
         T(refusals_come_before_the_body),
         T(the_console_keeps_no_executor_waiting),
         T(long_waits_are_told),
-        T(bodies_can_be_taken),
+        T(large_bodies_need_room),
         cmocka_unit_test_setup_teardown(the_oldest_idle_connection_gives_way, set_up_small, tear_down),
         cmocka_unit_test_setup_teardown(kept_connections_leave_room_for_others, set_up_small, tear_down),
         T(the_console_keeps_connections_unasked),

@@ -44,7 +44,7 @@ static void begin(struct asked_for *a, const char *query, const char *body)
     a->c = (struct v1_call){.call = &a->call, .route = &a->route, .r = &a->r};
     a->c.body.c = &a->c;
     struct errctx ec;
-    assert_int_equal(request_load_query(&a->q, &a->c.query, &ec), ERR_OK);
+    assert_int_equal(form_parse(a->q.query, strlen(a->q.query), &a->c.query, &ec), ERR_OK);
 }
 
 static void end(struct asked_for *a)
