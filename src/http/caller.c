@@ -23,7 +23,7 @@ void caller_close(struct caller *c)
     struct front *f = c->front;
 
     TAILQ_REMOVE(&f->lists[c->state], c, in_list);
-    exchange_end(&c->ex);
+    caller_end(&c->ex);
     buf_fini(&c->in);
     drop_answer(c);
     f->pending -= c->pending;
@@ -94,7 +94,7 @@ static void end_request(struct caller *c)
 {
     bool rest = c->in.len > 0 || (c->ex && !c->ex->drained);
 
-    exchange_end(&c->ex);
+    caller_end(&c->ex);
     drop_answer(c);
     c->scanned = 0;
     if (c->keep) {
@@ -117,7 +117,7 @@ void caller_end_answer(struct caller *c)
         end_request(c);
         return;
     }
-    exchange_end(&c->ex);
+    caller_end(&c->ex);
     front_move(c, CALLER_WRITING);
     front_watch(c, EPOLLOUT);
 }
@@ -263,7 +263,7 @@ static void feed_body(struct caller *c, const char *bytes, size_t len)
 {
     size_t used;
 
-    if (!exchange_take_body(c->ex, &c->front->room, bytes, len, &used)) {
+    if (!caller_take_body(c->ex, &c->front->room, bytes, len, &used)) {
         refuse(c, 400, "the body is not in chunks as it should be");
         return;
     }
@@ -304,7 +304,7 @@ static void begin_body(struct caller *c)
     struct exchange *ex = c->ex;
 
     if (ex->left > ex->max_body) {
-        exchange_give_up(ex, BODY_TOO_LARGE);
+        caller_give_up(ex, BODY_TOO_LARGE);
         hand_over(c);
         return;
     }
@@ -340,7 +340,7 @@ static void begin_request(struct caller *c, size_t head_len)
     struct front *f = c->front;
     const char *why = NULL;
 
-    struct exchange *ex = exchange_begin(c->in.data, head_len);
+    struct exchange *ex = caller_begin(c->in.data, head_len);
     if (!ex) {
         caller_close(c);
         return;
@@ -402,7 +402,7 @@ static void end_input(struct caller *c)
         caller_close(c);
         return;
     }
-    exchange_give_up(c->ex, BODY_BROKEN);
+    caller_give_up(c->ex, BODY_BROKEN);
     hand_over(c);
 }
 

@@ -108,11 +108,11 @@ struct front {
 
 /* ---- exchange.c -------------------------------------------------------------------------------------------------- */
 
-struct exchange *exchange_begin(const char *head, size_t len); /* a copy of the head, not read yet; NULL: no memory */
-void exchange_end(struct exchange **ex); /* NULL behind it, and nothing where it is that already */
-void exchange_give_up(struct exchange *ex, enum body_state state); /* its body */
+struct exchange *caller_begin(const char *head, size_t len); /* a copy of the head, not read yet; NULL: no memory */
+void caller_end(struct exchange **ex);                       /* NULL behind it, and nothing where it is that already */
+void caller_give_up(struct exchange *ex, enum body_state state); /* its body */
 /* Takes what belongs to the body: *used. False when that is no body. */
-bool exchange_take_body(struct exchange *ex, struct http_room *room, const char *bytes, size_t len, size_t *used);
+bool caller_take_body(struct exchange *ex, struct http_room *room, const char *bytes, size_t len, size_t *used);
 
 /* ---- caller.c ---------------------------------------------------------------------------------------------------- */
 

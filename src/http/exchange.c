@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct exchange *exchange_begin(const char *head, size_t len)
+struct exchange *caller_begin(const char *head, size_t len)
 {
     struct exchange *ex = calloc(1, sizeof *ex);
     char *text = malloc(len + 1);
@@ -20,7 +20,7 @@ struct exchange *exchange_begin(const char *head, size_t len)
     return ex;
 }
 
-void exchange_end(struct exchange **ex)
+void caller_end(struct exchange **ex)
 {
     if (!*ex)
         return;
@@ -30,7 +30,7 @@ void exchange_end(struct exchange **ex)
     *ex = NULL;
 }
 
-void exchange_give_up(struct exchange *ex, enum body_state state)
+void caller_give_up(struct exchange *ex, enum body_state state)
 {
     http_body_fini(&ex->body);
     ex->body_state = state;
@@ -42,23 +42,23 @@ static void keep_body(struct exchange *ex, struct http_room *room, const char *d
     size_t want = ex->body.bytes.len + len;
 
     if (want > ex->max_body) {
-        exchange_give_up(ex, BODY_TOO_LARGE);
+        caller_give_up(ex, BODY_TOO_LARGE);
         return;
     }
     if (want > SMALL_BODY) {
         ex->body.room = room;
         if (!room_take(room, want - ex->body.held)) {
-            exchange_give_up(ex, BODY_NO_ROOM);
+            caller_give_up(ex, BODY_NO_ROOM);
             return;
         }
         ex->body.held = want;
     }
     buf_append(&ex->body.bytes, data, len);
     if (buf_failed(&ex->body.bytes))
-        exchange_give_up(ex, BODY_NO_ROOM);
+        caller_give_up(ex, BODY_NO_ROOM);
 }
 
-bool exchange_take_body(struct exchange *ex, struct http_room *room, const char *bytes, size_t len, size_t *used)
+bool caller_take_body(struct exchange *ex, struct http_room *room, const char *bytes, size_t len, size_t *used)
 {
     *used = 0;
     if (!ex->head.chunked) {

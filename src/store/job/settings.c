@@ -139,7 +139,6 @@ enum err store_check_guard(struct store_session *s, struct errctx *ec)
                    "no node holds Java admins off at present, so one of them may be planning the job: try again in a "
                    "moment, or stop the job first");
 }
-}
 
 enum err store_write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)
 {

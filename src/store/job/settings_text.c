@@ -146,24 +146,6 @@ void job_setting_put(const struct job_settings *settings, size_t i, const struct
     }
 }
 
-static void unset(struct job_settings *settings, const struct setting *row)
-{
-    switch (row->kind) {
-    case SETTING_ZONE: settings->time_zone[0] = '\0'; break;
-    case SETTING_TAGS: settings->tags[0] = '\0'; break;
-    case SETTING_NUMBER:
-    case SETTING_INSTANT:
-    case SETTING_FLAG: *number_of(settings, row) = SETTING_NONE; break;
-    }
-}
-
-void job_settings_init(struct job_settings *settings, int64_t job_id)
-{
-    *settings = (struct job_settings){.job_id = job_id};
-    for (size_t i = 0; i < ARRAY_LEN(settings_table); i++)
-        unset(settings, &settings_table[i]);
-}
-
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Exactly so many digits at *at. */
