@@ -84,7 +84,9 @@ MUST_CHECK enum err store_claim_later(struct store_session *s, int shard, int64_
 MUST_CHECK enum err store_find_later_claimed(struct store_session *s, int shard, int64_t epoch,
                                              struct later_claim *claims, size_t count, struct errctx *ec);
 
-/* Deletes planned rows whose run has ended, at most `limit`. Any node may; one is enough. */
+/* Deletes planned rows whose run was sent or has ended, at most `limit`. Any node may; one is enough. Those of retries
+ * stay for some seconds: they alone tell the look at FIX_DELAY jobs which run follows the one that failed. */
+#define LATER_RETRY_STAYS_S 10
 MUST_CHECK enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, struct errctx *ec);
 
 /* Rows that are not planned, by due second, then id; at most `limit`. Of one job, or of all with 0. */

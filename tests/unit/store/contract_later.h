@@ -319,6 +319,34 @@ static void contract_a_later_row_goes_when_its_run_has_ended(void **state)
     contract_end(s, other);
 }
 
+/* The look at FIX_DELAY jobs, once a second, learns by it which run follows the one that failed. */
+static void contract_a_row_of_a_retry_stays_for_a_while(void **state)
+{
+    struct store_session *s, *other;
+    int64_t ids[2], log_ids[2];
+    size_t ended = 0;
+
+    (void)state;
+    contract_begin(1, &s, &other);
+    contract_add_job(1, (CONTRACT_S + 3600) * 1000);
+    (void)contract_take(s, 0, 1);
+    for (int i = 0; i < 2; i++) {
+        int64_t due_s = i == 0 ? CONTRACT_S - 2 * LATER_RETRY_STAYS_S : INT64_C(4000000000); /* past, and to come */
+        ids[i] = contract_add_later(&(struct later_row){
+            .job_id = 1, .due_s = due_s, .original_due_s = due_s, .kind = TRIGGER_RETRY, .retries_left = 1});
+    }
+    contract_plan_later(s, ids, 2, log_ids);
+    for (int i = 0; i < 2; i++) {
+        struct fire_result result = {.log_id = log_ids[i], .code = 200, .message = "told", .address = "http://a/"};
+        CONTRACT_OK(store_write_results(s, &result, 1, ec));
+    }
+    CONTRACT_OK(store_end_later(s, 10, &ended, ec));
+    assert_int_equal(ended, 1);
+    assert_false(contract_read_later(ids[0]).exists);
+    assert_true(contract_read_later(ids[1]).exists);
+    contract_end(s, other);
+}
+
 static struct fire_result contract_away(const struct fire *fire)
 {
     return (struct fire_result){.log_id = fire->log_id, .code = 500, .message = "not sent: nobody", .away = fire};
@@ -532,6 +560,7 @@ static void contract_one_whose_row_has_ended_is_dropped(void **state)
         cmocka_unit_test(contract_a_claim_of_later_rows_is_read_back),                                                 \
         cmocka_unit_test(contract_each_part_of_a_broadcast_has_a_later_row),                                           \
         cmocka_unit_test(contract_a_later_row_goes_when_its_run_has_ended),                                            \
+        cmocka_unit_test(contract_a_row_of_a_retry_stays_for_a_while),                                                 \
         cmocka_unit_test(contract_a_fire_waits_with_its_row), cmocka_unit_test(contract_without_a_setting_it_fails),   \
         cmocka_unit_test(contract_a_part_for_nobody_waits_without_a_number),                                           \
         cmocka_unit_test(contract_a_run_that_waited_is_found),                                                         \
