@@ -111,7 +111,7 @@ static void check_call(struct sim *sim, const struct sim_call *call)
         const struct memory_log *row = &sim->db->logs[i];
 
         if (!is_of(call, row) || row->fire.kind != TRIGGER_MANUAL ||
-            !(row->exists || row->cleared || row->forgotten || row->arrivals))
+            !(row->exists || row->cleared || row->cancelled || row->forgotten || row->arrivals))
             continue;
         if (row->fire.flags & FIRE_LATER && row->fire.shard_index > 0 && !is_of_answer(call, row->fire.log_id))
             continue; /* it was divided when somebody was there */

@@ -121,7 +121,7 @@ static int *count_children(const struct memory_db *db)
     for (size_t i = 0; i < db->log_count; i++) {
         const struct memory_log *row = &db->logs[i];
 
-        if ((row->exists || row->cleared) && row->fire.shard_index == 0)
+        if ((row->exists || row->cleared || row->cancelled) && row->fire.shard_index == 0)
             children[row->parent]++;
     }
     return children;
