@@ -77,6 +77,8 @@ def test_drain_release_and_reshard(cluster):
     def node_a():
         return next(node for node in api.good("GET", "/nodes")["items"] if node["node"] == "node-a")
 
+    # Its row says what it owned at its last heartbeat.
+    wait_until(lambda: node_a()["owned"] == 4, 15, "the row of node-a to have its shards")
     assert api.good("POST", "/nodes/node-a/drain", status=202)["drain"]
     wait_until(lambda: node_a()["state"] == "drained", 30, "node-a to be drained")
     assert {shard["owner"] for shard in api.good("GET", "/shards")["items"]} == {"node-b"}
