@@ -57,7 +57,9 @@ def test_reads_that_go_to_a_replica(installed, pair):
         said = start(keys)
         assert splitter.read_elsewhere > 0
         assert f":{pair.primary.port}, server_id 1 takes the writes" in said, said
-        assert f":{pair.replica.port}, server_id 2 answered a read outside of a transaction" in said, said
+        # A replica that has not got the row yet does not say who it is.
+        assert any(f"{who} answered a read outside of a transaction" in said
+                   for who in (f":{pair.replica.port}, server_id 2", "another one")), said
         assert "readconnroute" in said and "ProxySQL" in said and "writer endpoint" in said, said
 
         found = examine(installed, keys=keys).find("reads_elsewhere")

@@ -12,7 +12,7 @@
 #define WAIT_ADDRESS_MS (15 * 60 * 1000)
 #define FORGET_MS (60 * 60 * 1000)
 #define TRIES_MAX 20000 /* rows of the table, about */
-#define DEADLOCKS_MAX 5 /* logins at once lock the same rows: one that meets a deadlock is made so often */
+#define DEADLOCKS_MAX 20 /* logins at once lock the same rows: one that meets a deadlock is made so often */
 
 struct throttle {
     char user[110], address[50]; /* keys of the table */
