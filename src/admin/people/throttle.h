@@ -11,7 +11,7 @@
 #define WAIT_USER_MS (60 * 1000)
 #define WAIT_ADDRESS_MS (15 * 60 * 1000)
 #define FORGET_MS (60 * 60 * 1000)
-#define TRIES_MAX 20000 /* rows of the table, about */
+#define TRIES_MAX 20000  /* rows of the table, about */
 #define DEADLOCKS_MAX 20 /* logins at once lock the same rows: one that meets a deadlock is made so often */
 
 struct throttle {
