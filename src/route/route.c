@@ -135,7 +135,7 @@ static const struct strategy *find_strategy(const char *name)
 
 bool route_is_broadcast(const char *strategy)
 {
-    return strategy && find_strategy(strategy) == broadcast;
+    return strategy && strcmp(strategy, broadcast->name) == 0;
 }
 
 bool route_is_known(const char *strategy)

@@ -40,14 +40,14 @@ static enum err find_step(struct store_session *s, int64_t *after_id, int64_t *u
     return ERR_OK;
 }
 
-/* One that has not been sent tells how far the rows were looked at, and nothing else: its id becomes negative. */
+/* One that has not been sent tells how far the rows were looked at, and nothing else: it has no address. */
 static bool mark_unsent(const struct store_session *s, const struct db_rows *row, void *item)
 {
     struct open_run *run = item;
 
     (void)s;
     if (db_int(row, 1) != 200)
-        run->id = -run->id;
+        run->address = NULL;
     return true;
 }
 
@@ -55,9 +55,9 @@ static void keep_sent(struct open_runs *runs, size_t max, int64_t until_id)
 {
     size_t kept = 0;
 
-    runs->until_id = runs->count < max ? until_id : llabs(runs->rows[runs->count - 1].id);
+    runs->until_id = runs->count < max ? until_id : runs->rows[runs->count - 1].id;
     for (size_t i = 0; i < runs->count; i++)
-        if (runs->rows[i].id > 0)
+        if (runs->rows[i].address)
             runs->rows[kept++] = runs->rows[i];
     runs->count = kept;
 }
