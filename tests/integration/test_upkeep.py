@@ -61,11 +61,11 @@ def test_reports_and_cleaning(make_world, mariadb, family):
     tables.insert("xxl_job_log_report", {"trigger_day": at(midnight(3)), "running_count": 7, "suc_count": 7,
                                          "fail_count": 7})
 
-    node = world.node(keys={"xxl.job.logretentiondays": 7, "shardwheel.shards": 2})
-    node.terminate(20)  # the tables of ours are there
+    # Makes the tables of ours, and cleans nothing.
+    world.node("maker", keys={"xxl.job.logretentiondays": -1, "shardwheel.shards": 2}).terminate(20)
     for job, days in ((kept, 60), (short, 1), (987654, 5)):
         tables.insert("shardwheel_job", {"job_id": job, "retention_days": days, "update_time": at(time.time() - 3600)})
-    node.start()
+    node = world.node(keys={"xxl.job.logretentiondays": 7, "shardwheel.shards": 2})
 
     expected = {at(midnight(days)): original(tables, days) for days in range(3)}
     expected[at(midnight(3))] = (7, 7, 7)
