@@ -68,6 +68,9 @@ void clock_sleep_ms(int64_t ms); /* for waits on things outside that cannot wake
 /* Division that rounds down, so that instants before the epoch have a second too. */
 int64_t time_floor_div(int64_t value, int64_t unit);
 #define TIME_END_S INT64_C(253402300799) /* 9999-12-31 23:59:59 UTC, the last second of DATETIME */
+/* As 2026-11-24T08:00:00.000Z. False, and nothing is written: the year is not one of 0 to 9999. */
+#define TIME_TEXT_MAX 96 /* far more than it needs: as much as the compiler thinks of */
+bool time_put_text(int64_t at_ms, char out[TIME_TEXT_MAX]);
 
 /* ---- threads ----------------------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 /* The one file that reads the clocks of the system. */
 #include "shardwheel/base.h"
 
+#include <stdio.h>
 #include <time.h>
 
 static int64_t read_us(clockid_t id)
@@ -62,6 +63,19 @@ int64_t time_floor_div(int64_t value, int64_t unit)
     int64_t q = value / unit;
 
     return value % unit < 0 ? q - 1 : q;
+}
+
+bool time_put_text(int64_t at_ms, char out[TIME_TEXT_MAX])
+{
+    int64_t at_s = time_floor_div(at_ms, 1000);
+    time_t t = (time_t)at_s;
+    struct tm tm;
+
+    if (at_s > TIME_END_S || at_s < -TIME_END_S || !gmtime_r(&t, &tm) || tm.tm_year < -1900)
+        return false;
+    snprintf(out, TIME_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+             tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(at_ms - at_s * 1000));
+    return true;
 }
 
 void clock_sleep_ms(int64_t ms)

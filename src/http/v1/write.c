@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 static void begin_value(struct buf *out, const char *name)
 {
@@ -50,16 +49,9 @@ void v1_put_null(struct buf *out, const char *name)
 
 void v1_put_instant(struct buf *out, const char *name, int64_t ms)
 {
-    time_t s = (time_t)time_floor_div(ms, 1000);
-    struct tm tm;
+    char text[TIME_TEXT_MAX];
 
-    if (!ms || s > TIME_END_S || s < -TIME_END_S || !gmtime_r(&s, &tm) || tm.tm_year + 1900 < 0) {
-        v1_put_null(out, name);
-        return;
-    }
-    begin_value(out, name);
-    buf_printf(out, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-               tm.tm_min, tm.tm_sec, (int)(ms - (int64_t)s * 1000));
+    v1_put_text(out, name, ms && time_put_text(ms, text) ? text : NULL);
 }
 
 void v1_put_second(struct buf *out, const char *name, int64_t at_s)
