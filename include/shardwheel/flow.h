@@ -40,19 +40,20 @@ enum flow_step_kind {
 };
 #define FLOW_STEP_KINDS 6
 
+struct json_object;
 struct flow_step {
     const char *name;
     enum flow_step_kind kind;
-    bool join_any;       /* starts with its first edge that is true, not with the last one */
-    int64_t job_id;      /* JOB, MAP, BROADCAST */
-    const char *param;   /* JOB, MAP, BROADCAST: a template; NULL: the job's own parameter */
-    const char *items;   /* MAP: the path of the array */
-    int64_t parallel;    /* MAP: so many runs at a time at most */
-    int64_t wait_s;      /* WAIT: so long; -1: until */
-    int64_t until_s;     /* WAIT: second of the day in the flow's zone; -1: wait_s */
-    const char *text;    /* APPROVAL: the question, a template */
-    const char *flow;    /* FLOW: its name */
-    const void *members; /* FLOW: private, its parameters */
+    bool join_any;               /* starts with its first edge that is true, not with the last one */
+    int64_t job_id;              /* JOB, MAP, BROADCAST */
+    const char *param;           /* JOB, MAP, BROADCAST: a template; NULL: the job's own parameter */
+    const char *items;           /* MAP: the path of the array */
+    int64_t parallel;            /* MAP: so many runs at a time at most */
+    int64_t wait_s;              /* WAIT: so long; -1: until */
+    int64_t until_s;             /* WAIT: second of the day in the flow's zone; -1: wait_s */
+    const char *text;            /* APPROVAL: the question, a template */
+    const char *flow;            /* FLOW: its name */
+    struct json_object *members; /* FLOW: private, its parameters */
 };
 
 /* What is wrong with a document, and where: a JSON Pointer such as "/steps/2/param". */

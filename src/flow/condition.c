@@ -56,8 +56,11 @@ static bool is_equal(struct json_object *a, struct json_object *b)
     if (json_object_is_type(a, json_type_object)) {
         if (json_object_object_length(a) != json_object_object_length(b))
             return false;
-        json_object_object_foreach(a, name, value) if (!json_object_object_get_ex(b, name, &other) ||
-                                                       !is_equal(value, other)) return false;
+        json_object_object_foreach(a, name, value)
+        {
+            if (!json_object_object_get_ex(b, name, &other) || !is_equal(value, other))
+                return false;
+        }
         return true;
     }
     return json_object_equal(a, b);

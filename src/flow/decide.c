@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+static void copy_states(const struct flow_values *values, enum flow_state *states)
+{
+    for (size_t i = 0; i < values->flow->step_count; i++)
+        states[i] = values->steps[i].state;
+}
+
 /* All of its edges count: one that is false is enough to skip; or any: one that is true is enough to start. */
 static enum flow_move decide_step(const struct flow_values *values, size_t step, const enum flow_state *states)
 {
@@ -26,8 +32,7 @@ size_t flow_decide(const struct flow_values *values, enum flow_move *moves)
     enum flow_state states[FLOW_STEPS_MAX];
     size_t count = 0;
 
-    for (size_t i = 0; i < flow->step_count; i++)
-        states[i] = values->steps[i].state;
+    copy_states(values, states);
     for (size_t at = 0; at < flow->step_count; at++) { /* each after all that lead to it: once is enough */
         size_t step = flow->order[at];
         moves[step] = states[step] == FLOW_WAITING ? decide_step(values, step, states) : FLOW_STAY;
@@ -53,14 +58,13 @@ enum flow_outcome flow_find_outcome(const struct flow_values *values)
     enum flow_state states[FLOW_STEPS_MAX];
     enum flow_outcome outcome = FLOW_GOOD;
 
+    copy_states(values, states);
     for (size_t i = 0; i < values->flow->step_count; i++) {
-        states[i] = values->steps[i].state;
         if (states[i] == FLOW_WAITING || states[i] == FLOW_RUNNING)
             return FLOW_OPEN;
-    }
-    for (size_t i = 0; i < values->flow->step_count; i++)
         if (states[i] == FLOW_CANCELLED || (states[i] == FLOW_FAILED && !is_handled(values, i, states)))
             outcome = FLOW_BAD;
+    }
     return outcome;
 }
 
@@ -70,8 +74,7 @@ void flow_put_reason(struct buf *out, const struct flow_values *values, size_t s
     enum flow_state states[FLOW_STEPS_MAX];
     size_t count = 0;
 
-    for (size_t i = 0; i < flow->step_count; i++)
-        states[i] = values->steps[i].state;
+    copy_states(values, states);
     buf_puts(out, flow->steps[step].join_any ? "It waits for one of: " : "It waits for: ");
     for (size_t i = 0; i < flow->edge_count; i++) {
         const struct flow_edge *edge = &flow->edges[i];

@@ -276,12 +276,14 @@ static void check_step(struct reader *r, size_t step)
     check_text(&at, "param", s->param, step, s->kind == FLOW_MAP);
     check_text(&at, "text", s->text, step, false);
     check_items(&at, step);
-    if (!json_object_is_type((struct json_object *)s->members, json_type_object))
+    if (!json_object_is_type(s->members, json_type_object))
         return;
     snprintf(at.where.text, sizeof at.where.text, "/steps/%zu/parameters", step);
-    json_object_object_foreach((struct json_object *)s->members, name,
-                               value) if (json_object_is_type(value, json_type_string))
-        check_text(&at, name, json_object_get_string(value), step, false);
+    json_object_object_foreach(s->members, name, value)
+    {
+        if (json_object_is_type(value, json_type_string))
+            check_text(&at, name, json_object_get_string(value), step, false);
+    }
 }
 
 static void check_edge(struct reader *r, size_t number)

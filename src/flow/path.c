@@ -2,10 +2,8 @@
 /* flow/path: where a value is, and what is there. */
 #include "flow/impl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define JSON_DEPTH_MAX 32
 
@@ -139,7 +137,7 @@ static enum err parse_step(const struct flow *flow, struct cut *rest, struct flo
                        "is missing",
                        flow->steps[step].name);
     member = take_until(rest, "/");
-    for (size_t i = 0; i < sizeof step_members / sizeof *step_members; i++)
+    for (size_t i = 0; i < ARRAY_LEN(step_members); i++)
         if (cut_is(member, step_members[i].name)) {
             *out = (struct flow_path){.root = step_members[i].root, .number = step};
             return ERR_OK;
@@ -254,17 +252,11 @@ static enum err follow_pointer(struct json_object *value, const struct flow_path
     return e;
 }
 
-/* As in api/v1: 2026-11-24T08:00:00.000Z. */
 static struct json_object *make_time(int64_t at_ms)
 {
-    time_t at_s = (time_t)(at_ms / 1000);
-    char text[48];
-    struct tm tm;
+    char text[TIME_TEXT_MAX];
 
-    gmtime_r(&at_s, &tm);
-    snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-             tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(at_ms % 1000));
-    return json_object_new_string(text);
+    return json_object_new_string(time_put_text(at_ms, text) ? text : "");
 }
 
 static enum err find_of_step(const struct flow_values *values, const struct flow_path *path, const char *text,
@@ -272,16 +264,14 @@ static enum err find_of_step(const struct flow_values *values, const struct flow
 {
     const struct flow_step_values *step = &values->steps[path->number];
 
-    if (path->root == FLOW_AT_STATE) {
-        *out = json_object_new_string(flow_state_name(step->state));
-        return ERR_OK;
-    }
-    if (!step->has_end)
+    if (path->root != FLOW_AT_STATE && !step->has_end)
         return err_set(ec, ERR_NOTFOUND, "%.*s: the step %s", (int)len, text,
                        step->state == FLOW_SKIPPED     ? "was skipped"
                        : step->state == FLOW_CANCELLED ? "was cancelled"
                                                        : "has not ended");
-    if (path->root == FLOW_AT_CODE)
+    if (path->root == FLOW_AT_STATE)
+        *out = json_object_new_string(flow_state_name(step->state));
+    else if (path->root == FLOW_AT_CODE)
         *out = json_object_new_int64(step->code);
     else if (path->root == FLOW_AT_STARTED || path->root == FLOW_AT_ENDED)
         *out = make_time(path->root == FLOW_AT_STARTED ? step->started_ms : step->ended_ms);

@@ -44,31 +44,23 @@ static bool is_due(const struct piece *piece)
     return piece->len >= 3 && memcmp(piece->text, "due", 3) == 0 && (piece->len == 3 || strchr("+-:", piece->text[3]));
 }
 
-static int count_days(int64_t year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-
-    return days[month - 1] + (month == 2 && leap);
-}
-
 /* Years, months, weeks and days by the calendar of the zone; hours, minutes and seconds by the clock. */
-static int64_t add_offset(const struct zone *zone, int64_t at_s, int64_t count, char unit)
+static int64_t add_offset(const struct zone *zone, int64_t at_s, int count, char unit)
 {
-    struct civil civil;
-    int64_t months;
+    struct civil civil, last;
 
     if (unit == 'h' || unit == 'm' || unit == 's')
-        return at_s + count * (unit == 'h' ? 3600 : unit == 'm' ? 60 : 1);
+        return at_s + (int64_t)count * (unit == 'h' ? 3600 : unit == 'm' ? 60 : 1);
     civil = zone_to_civil(zone, at_s);
     if (unit == 'y' || unit == 'M') {
-        months = civil.year * 12 + civil.month - 1 + count * (unit == 'y' ? 12 : 1);
-        civil.year = months / 12;
-        civil.month = (int)(months % 12) + 1;
-        if (civil.day > count_days(civil.year, civil.month))
-            civil.day = count_days(civil.year, civil.month);
+        civil.month += unit == 'y' ? count * 12 : count;
+        /* The day before the first one of the month after it. */
+        last = (struct civil){.year = civil.year, .month = civil.month + 1, .day = 0, .hour = 12};
+        last = zone_to_civil(zone, zone_from_civil(zone, &last));
+        if (civil.day > last.day)
+            civil.day = last.day;
     } else {
-        civil.day += (int)(count * (unit == 'w' ? 7 : 1));
+        civil.day += count * (unit == 'w' ? 7 : 1);
     }
     return zone_from_civil(zone, &civil);
 }
@@ -79,8 +71,7 @@ static enum err read_offsets(const char **at, const char *end, const struct zone
 {
     while (*at < end && **at != ':') {
         const char *begin = *at;
-        int64_t count = 0;
-        int sign = **at == '-' ? -1 : 1;
+        int count = 0, sign = **at == '-' ? -1 : 1;
 
         if (**at != '-' && **at != '+')
             return err_set(ec, ERR_INPUT, "after \"due\": \"%.*s\" is no offset such as -1d", (int)(end - begin),
@@ -94,6 +85,9 @@ static enum err read_offsets(const char **at, const char *end, const struct zone
             return err_set(ec, ERR_INPUT, "after \"due\": the offset \"%.*s\" is too large", (int)(end - begin), begin);
         if (zone)
             *due_s = add_offset(zone, *due_s, sign * count, **at);
+        if (*due_s < -TIME_END_S || *due_s > TIME_END_S || (zone && zone_to_civil(zone, *due_s).year < 1))
+            return err_set(ec, ERR_INPUT, "after \"due\": \"%.*s\" leads out of the years 1 to 9999",
+                           (int)(end - begin), begin);
         ++*at;
     }
     return ERR_OK;
@@ -349,7 +343,7 @@ static enum err fill_in(const struct flow_values *values, const char *text, stru
 
 enum err flow_put_parameters(struct buf *out, const struct flow_values *values, size_t step, struct errctx *ec)
 {
-    struct json_object *members = (struct json_object *)values->flow->steps[step].members;
+    struct json_object *members = values->flow->steps[step].members;
     struct json_object *filled = json_object_new_object();
     enum err e = filled ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 

@@ -126,6 +126,11 @@ static void due_times(void **state)
     assert_text("${due+90m:HH:mm} ${due-1s:ss}", "09:30 59");
     assert_text("${due:yyyy'T''x'}", "2026T'x");
     assert_text("${due-15M:yyyy-MM}", "2024-12");
+    assert_text("${due-1000y-1000y:yyyy-MM-dd} ${due+1000y+1000y:yyyy}", "0026-03-30 4026");
+    assert_no_text("${due-1000000M}", "leads out of the years");
+    assert_no_text("${due-1000y-1000y-1000y:yyyy}", "leads out of the years");
+    assert_no_text("${due+1000000w+1000000w}", "leads out of the years");
+    assert_no_text("${due-3000y}", "too large");
 }
 
 static void results_are_values(void **state)
