@@ -85,7 +85,8 @@ MUST_CHECK enum err store_find_later_claimed(struct store_session *s, int shard,
                                              struct later_claim *claims, size_t count, struct errctx *ec);
 
 /* Deletes planned rows whose run was sent or has ended, at most `limit`. Any node may; one is enough. Those of retries
- * stay for some seconds: they alone tell the look at FIX_DELAY jobs which run follows the one that failed. */
+ * stay for so long behind the second of the run: they alone tell the look at FIX_DELAY jobs which run follows the one
+ * that failed. */
 #define LATER_RETRY_STAYS_S 10
 MUST_CHECK enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, struct errctx *ec);
 

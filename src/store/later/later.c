@@ -219,9 +219,9 @@ enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, s
     store_sql(
         s,
         "SELECT r.id FROM shardwheel_later r FORCE INDEX (shardwheel_later_due) LEFT JOIN xxl_job_log l ON l.id = "
-        "r.log_id WHERE r.planned = 1 AND (l.id IS NULL OR l.trigger_code <> 0 OR l.handle_code <> 0) AND (r.kind <> "
-        "'R' OR r.due_s <= ?) LIMIT ?",
-        clock_wall_ms(s->st->clock) / 1000 - LATER_RETRY_STAYS_S, limit);
+        "r.log_id WHERE r.planned = 1 AND (l.id IS NULL OR ((l.trigger_code <> 0 OR l.handle_code <> 0) AND (r.kind <> "
+        "'R' OR l.trigger_time <= ?))) LIMIT ?",
+        sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000 - LATER_RETRY_STAYS_S), limit);
     enum err e = store_read_array(s, &rows, &list, &n, ec);
     for (size_t at = 0, some; at < n && !e; at += some) {
         some = n - at < STORE_LIST_MAX ? n - at : STORE_LIST_MAX;

@@ -320,8 +320,10 @@ enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, s
         const struct memory_log *log = memory_db_find_log(db, later->row.log_id);
 
         if (!later->exists || !later->row.planned ||
-            (log && log->exists && log->trigger_code == 0 && log->handle_code == 0) ||
-            (later->row.kind == TRIGGER_RETRY && later->row.due_s > memory_db_wall_ms(db) / 1000 - LATER_RETRY_STAYS_S))
+            (log && log->exists &&
+             ((log->trigger_code == 0 && log->handle_code == 0) ||
+              (later->row.kind == TRIGGER_RETRY &&
+               log->fire.due_s > memory_db_wall_ms(db) / 1000 - LATER_RETRY_STAYS_S))))
             continue;
         later->exists = false;
         ++*ended;

@@ -323,23 +323,29 @@ static void contract_a_later_row_goes_when_its_run_has_ended(void **state)
 static void contract_a_row_of_a_retry_stays_for_a_while(void **state)
 {
     struct store_session *s, *other;
-    int64_t ids[2], log_ids[2];
+    struct contract_later_claim c;
+    int64_t ids[2];
     size_t ended = 0;
 
     (void)state;
     contract_begin(1, &s, &other);
     contract_add_job(1, (CONTRACT_S + 3600) * 1000);
     (void)contract_take(s, 0, 1);
+    for (int i = 0; i < 2; i++)
+        ids[i] = contract_add_later(&(struct later_row){.job_id = 1,
+                                                        .due_s = CONTRACT_S - 2 * LATER_RETRY_STAYS_S,
+                                                        .original_due_s = CONTRACT_S - 2 * LATER_RETRY_STAYS_S,
+                                                        .kind = TRIGGER_RETRY,
+                                                        .retries_left = 1});
+    contract_read_rows(s, 1, ids, 2, 1, &c);
+    c.claims[1].fires->due_s = INT64_C(4000000000); /* planned late: its run is to come */
+    CONTRACT_OK(store_claim_later(s, 0, 1, c.claims, 2, ec));
     for (int i = 0; i < 2; i++) {
-        int64_t due_s = i == 0 ? CONTRACT_S - 2 * LATER_RETRY_STAYS_S : INT64_C(4000000000); /* past, and to come */
-        ids[i] = contract_add_later(&(struct later_row){
-            .job_id = 1, .due_s = due_s, .original_due_s = due_s, .kind = TRIGGER_RETRY, .retries_left = 1});
-    }
-    contract_plan_later(s, ids, 2, log_ids);
-    for (int i = 0; i < 2; i++) {
-        struct fire_result result = {.log_id = log_ids[i], .code = 200, .message = "told", .address = "http://a/"};
+        struct fire_result result = {
+            .log_id = c.claims[i].fires->log_id, .code = 200, .message = "told", .address = "http://a/"};
         CONTRACT_OK(store_write_results(s, &result, 1, ec));
     }
+    contract_drop_later(&c);
     CONTRACT_OK(store_end_later(s, 10, &ended, ec));
     assert_int_equal(ended, 1);
     assert_false(contract_read_later(ids[0]).exists);
