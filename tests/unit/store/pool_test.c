@@ -190,6 +190,15 @@ static void a_full_pool_is_waited_for(void **state)
     store_destroy(st);
 }
 
+static void kill_connection(int64_t id)
+{
+    char sql[200];
+
+    test_sql("KILL CONNECTION %" PRId64, id);
+    snprintf(sql, sizeof sql, "SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE id = %" PRId64, id);
+    test_wait(sql);
+}
+
 static void a_session_that_the_server_closed_connects_anew(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
@@ -197,14 +206,11 @@ static void a_session_that_the_server_closed_connects_anew(void **state)
     struct cursor_move move = {0, 0, false};
     struct shard_row *rows = NULL;
     size_t count = 0;
-    char sql[200];
 
     (void)state;
     for (int i = 0; i < 4; i++) {
         int64_t id = test_connection_id(s);
-        test_sql("KILL CONNECTION %" PRId64, id);
-        snprintf(sql, sizeof sql, "SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE id = %" PRId64, id);
-        test_wait(sql);
+        kill_connection(id);
         if (i == 0)
             assert_ok(store_ping(s, ec));
         else if (i == 1)
@@ -220,11 +226,50 @@ static void a_session_that_the_server_closed_connects_anew(void **state)
     /* Killed while idle in the pool. */
     int64_t id = test_connection_id(s);
     store_give_session(st, s);
-    test_sql("KILL CONNECTION %" PRId64, id);
-    snprintf(sql, sizeof sql, "SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE id = %" PRId64, id);
-    test_wait(sql);
+    kill_connection(id);
     s = test_take(st, SESSION_CLAIM);
     assert_true(test_connection_id(s) != id);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+/* What the transaction has read or locked is gone: no later statement of it may do anything. */
+static void within_a_transaction_nothing_connects_anew(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_CLAIM);
+    struct errctx why;
+
+    (void)state;
+    assert_ok(store_begin_txn(s, ec));
+    kill_connection(test_connection_id(s));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(store_exec(s, NULL, &why, "DELETE FROM shardwheel_shard"), ERR_LOST);
+    assert_int_equal(store_begin_txn(s, &why), ERR_LOST);
+    assert_int_equal(store_commit_txn(s, &why), ERR_LOST);
+    assert_int_equal(store_exec(s, NULL, &why, "DELETE FROM shardwheel_shard"), ERR_LOST);
+    store_end_txn(s);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_shard"), 1);
+    assert_ok(store_ping(s, ec));
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+static void a_session_that_is_bound_connects_anew_when_asked_alone(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct errctx why;
+
+    (void)state;
+    s->is_bound = true;
+    kill_connection(test_connection_id(s));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(store_ping(s, &why), ERR_LOST);
+    assert_true(s->is_bound);
+    assert_ok(store_ready_session(s, ec));
+    assert_false(s->is_bound);
+    assert_ok(store_ping(s, ec));
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -340,6 +385,8 @@ int main(void)
         cmocka_unit_test(sessions_are_used_again),
         cmocka_unit_test(a_full_pool_is_waited_for),
         cmocka_unit_test(a_session_that_the_server_closed_connects_anew),
+        cmocka_unit_test(within_a_transaction_nothing_connects_anew),
+        cmocka_unit_test(a_session_that_is_bound_connects_anew_when_asked_alone),
         cmocka_unit_test(the_time_is_that_of_the_server),
         cmocka_unit_test(a_broken_write_is_unknown_and_can_be_repeated),
         cmocka_unit_test(refused_sql_is_the_caller_s_fault),
