@@ -22,19 +22,32 @@ static struct sql_value bound_text(const char *text, size_t max_chars)
     return sql_fitted(text ? text : "", max_chars, TEXT_AS_IS);
 }
 
-enum err store_put_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
+static void start_row(struct store_session *s, const struct audit_row *row)
 {
     char before[64], after[64];
 
-    if (!row)
-        return ERR_OK;
-    enum err e = store_exec(
-        s, NULL, ec,
+    store_sql(
+        s,
         "INSERT INTO shardwheel_audit (at_ms, user_id, who, address, via, action, target, target_name, job_group, "
         "before_json, after_json) VALUES (" STORE_NOW_MS ", ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         row->user_id, bound_text(row->who, 100), bound_text(row->address, 64), bound_text(row->via, 64),
         bound_text(row->action, 40), row->target, bound_text(row->target_name, 100), row->job_group,
         bound_json(row->before, before), bound_json(row->after, after));
+}
+
+enum err store_put_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
+{
+    if (!row)
+        return ERR_OK;
+    start_row(s, row);
+    enum err e = store_exec_sql(s, NULL, ec);
+    return e ? err_wrap(ec, e, "write the audit row of %s", row->action) : ERR_OK;
+}
+
+enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
+{
+    start_row(s, row);
+    enum err e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "write the audit row of %s", row->action) : ERR_OK;
 }
 
@@ -103,11 +116,4 @@ enum err store_end_audited(struct store_session *s, enum err e, const struct aud
     if (!e)
         e = store_put_audit(s, row, ec);
     return store_finish_txn(s, e, ec);
-}
-
-enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
-{
-    enum err e = store_put_audit(s, row, ec);
-
-    return e == ERR_LOST ? ERR_UNKNOWN : e;
 }

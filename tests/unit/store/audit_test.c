@@ -80,6 +80,25 @@ static void texts_are_cut_and_json_is_never_half(void **state)
     store_destroy(st);
 }
 
+/* Only what was sent may be there. */
+static void a_row_that_was_not_sent_is_lost(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct audit_row row = make_row();
+    struct errctx why;
+    (void)state;
+
+    s->is_bound = true;
+    store_drop_connection(s);
+    assert_int_equal(store_write_audit(s, &row, &why), ERR_LOST);
+    assert_ok(store_ready_session(s, ec));
+    assert_ok(store_write_audit(s, &row, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit"), 1);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Ids in the order of the list, for what a filter asks; at most `max` behind `place`. */
@@ -151,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_goes_with_its_transaction),
         cmocka_unit_test(texts_are_cut_and_json_is_never_half),
+        cmocka_unit_test(a_row_that_was_not_sent_is_lost),
         cmocka_unit_test(lists_begin_with_the_newest_and_take_filters),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
