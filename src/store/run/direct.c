@@ -158,7 +158,7 @@ enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_
                           struct errctx *ec)
 {
     int64_t changed = 0;
-    enum err e = store_begin_txn(s, ec);
+    enum err e = count > 0 ? store_begin_txn(s, ec) : ERR_OK;
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct db_effect effect = {0};
@@ -170,7 +170,8 @@ enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_
                        sql_part(log_ids, count, at));
         changed += effect.matched;
     }
-    e = store_finish_txn(s, e, ec);
+    if (count > 0)
+        e = store_finish_txn(s, e, ec);
     if (e)
         return err_wrap(ec, e, "end %zu direct fires of unknown delivery", count);
     *ended = (size_t)changed;
