@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/conn/rows.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ void store_free_list(void *items, void *memory)
 
 static void put_number(char *member, size_t size, int64_t value)
 {
+    assert(size == sizeof(int) || size == sizeof value);
     if (size == sizeof(int))
         memcpy(member, &(int){(int)value}, sizeof(int));
     else
@@ -45,10 +47,10 @@ static void put_text(char *member, const char *text)
 
 bool row_read(const struct store_session *s, const struct db_rows *row, const struct row_type *type, void *item)
 {
-    unsigned col = 0;
     int64_t at_s;
 
-    for (const struct row_field *f = type->fields; f->kind != FIELD_END; f++, col++) {
+    for (unsigned col = 0; col < ROW_FIELDS_MAX && type->fields[col].kind != FIELD_END; col++) {
+        const struct row_field *f = &type->fields[col];
         char *member = (char *)item + f->at;
 
         switch (f->kind) {

@@ -15,7 +15,7 @@
 
 enum field_kind {
     FIELD_END,
-    FIELD_NUMBER,  /* of the member's size; 0 for NULL */
+    FIELD_NUMBER,  /* of the member's size, which is that of an int or an int64_t; 0 for NULL */
     FIELD_FLAG,    /* a bool */
     FIELD_TEXT,    /* a const char *, which lives as long as the rows; "" for NULL */
     FIELD_NULL,    /* ... NULL for NULL */
@@ -37,7 +37,7 @@ struct row_type {
     size_t size;
     /* What the fields cannot say; NULL: all is said. False: the row is left out. */
     bool (*finish)(const struct store_session *s, const struct db_rows *row, void *item);
-    struct row_field fields[ROW_FIELDS_MAX]; /* up to the first one that is FIELD_END */
+    struct row_field fields[ROW_FIELDS_MAX]; /* up to the first one that is FIELD_END, if there is one */
 };
 
 #define ROWS(type, ...) ROWS_AND(type, NULL, __VA_ARGS__)
@@ -93,10 +93,10 @@ MUST_CHECK enum err store_append_list(struct store_session *s, const struct row_
 /* The same of a list that is written on success only. */
 MUST_CHECK enum err store_read_list(struct store_session *s, const struct row_type *type, void *list,
                                     struct errctx *ec);
-/* Items without texts: *(T **)out is to be freed with free, and never NULL. */
+/* Items without texts: *(T **)out is to be freed with free, and not NULL where there are none. */
 MUST_CHECK enum err store_read_array(struct store_session *s, const struct row_type *type, void *out, size_t *count,
                                      struct errctx *ec);
-/* The same in parts: after some store_append_list, of which e came. */
+/* The same in parts: after some store_append_list, of which e came. NULL where there was no part. */
 enum err store_end_array(struct row_list *list, enum err e, void *out, size_t *count);
 /* One row; ERR_NOTFOUND without any. Texts live in *memory, see store_free_memory; NULL: there are none. */
 MUST_CHECK enum err store_read_row(struct store_session *s, const struct row_type *type, void *item, void **memory,

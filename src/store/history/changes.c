@@ -10,6 +10,8 @@
 
 #define FIXED_COLUMNS 7 /* in front of those of the fields */
 
+static_assert(FIXED_COLUMNS + 2 * CHANGE_FIELDS_MAX <= ROW_FIELDS_MAX, "a change has room in a row");
+
 static void put_member(struct sqlbuf *q, const char *column, const char *name)
 {
     sql_put(q, ", IF(JSON_VALID(?), JSON_UNQUOTE(JSON_EXTRACT(?, '$.\"?\"')), NULL)", sql_word(column),

@@ -2,6 +2,7 @@
 /* Jobs, read: pages by filters, counts, and what they did last. */
 #include "store/job/job_impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define SKIPPED_LIKE "<!--sw:s:%" /* see fire_format_skipped_mark */
@@ -29,6 +30,7 @@ enum err job_list_read(struct store_session *s, struct job_list *out, struct err
     struct row_type rows = ROWS(struct job_row, FIELDS(struct job_row, id), TIME(struct job_row, added_s, TIME_NONE),
                                 TIME(struct job_row, updated_s, TIME_NONE), TIME(struct job_row, glue_s, TIME_NONE));
 
+    assert(4 + job_column_count() <= ROW_FIELDS_MAX);
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
 

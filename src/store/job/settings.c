@@ -44,8 +44,8 @@ static const struct row_type settings_rows = {.size = sizeof(struct job_settings
 enum err store_load_job_settings(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **out,
                                  size_t *out_count, struct errctx *ec)
 {
-    struct row_list list = {.items = calloc(1, sizeof **out)};
-    enum err e = list.items ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    struct row_list list = {0};
+    enum err e = ERR_OK;
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct sqlbuf *q = store_start_sql(s, "SELECT ");
