@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shardwheel_cluster, shardwheel_shard, shardwheel_cursor. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/conn/rows.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The store object, its pool of sessions, and their connections. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/conn/session.h"
 #include "shardwheel/watch.h"

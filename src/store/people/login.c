@@ -6,13 +6,10 @@
 #include "store/people/users.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define SESSION_COLUMNS                                                                                                \
     "s.id, s.user_id, s.password_hash, s.created_ms, s.used_ms, s.expires_ms, s.lives_ms, s.address, s.agent"
 #define REMOVED_MAX 200 /* sessions at a time; the next login removes what is left */
-
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* ---- who it is --------------------------------------------------------------------------------------------------- */
 

@@ -138,13 +138,11 @@ static enum err write_different(struct store_session *s, const void *const *rows
     return store_exec_sql(s, NULL, ec);
 }
 
-/* As many of the rest as one statement should hold. */
 static size_t measure_message(const void *row)
 {
     return strlen(((const struct write *)row)->message);
 }
 
-/* Sorted: large groups of one value first, then the rest, moved to the front. */
 static enum err write_all(struct store_session *s, const struct write *writes, size_t count, int64_t now_s,
                           struct errctx *ec)
 {

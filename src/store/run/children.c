@@ -2,7 +2,6 @@
 #include "store/run/children.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/run/direct.h"
 #include "shardwheel/job/codes.h"
@@ -27,7 +26,6 @@ const struct parent *parents_find(const struct parents *parents, int64_t log_id)
 
 STORE_LIST_FINI(parents, items)
 
-/* The log first: its ids are given, runs of them as ranges, and each leads to one job. */
 static bool has_list(const struct store_session *s, const struct db_rows *row, void *item)
 {
     (void)s, (void)row;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole rows of the log by their ids, in the order that is asked for. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/conn/rows.h"
