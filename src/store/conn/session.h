@@ -3,8 +3,8 @@
  * session: a connection of the pool with its state, and transactions on it. Private to store.
  *
  * Threads     A session belongs to the thread that took it; the fields of struct store carry their tags.
- * Invariants  Between calls of the public functions no transaction is open. A connection that broke is closed at
- * once and opened anew by the next store_ready_session or store_begin_txn.
+ * Invariants  Between calls of the public functions no transaction is open. A connection that broke is closed at once,
+ *             and opened anew by the next statement; not within a transaction, nor where the session is bound to it.
  */
 #ifndef STORE_CONN_SESSION_H
 #define STORE_CONN_SESSION_H

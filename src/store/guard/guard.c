@@ -24,7 +24,7 @@
 
 /* ---- holding the row ----------------------------------------------------------------------------------------- */
 
-/* name(of the lock, text that follows. */
+/* The call of a function on a lock up to the lock's name: the caller puts what follows, and the bracket. */
 static void put_call(struct store_session *s, const char *function, const char *prefix, const char *incarnation,
                      int64_t connection)
 {
