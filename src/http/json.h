@@ -29,7 +29,7 @@ struct json_value {
 /* One value with white space around it, a byte order mark before it too. ERR_INPUT names what is wrong, and where. */
 MUST_CHECK enum err json_check(const char *text, size_t len, struct json_value *root, struct errctx *ec);
 
-/* The same for what RFC 8259 lets pass alone, with whole characters in its texts. */
+/* The same without the leniency and without the mark: RFC 8259, in UTF-8, no text with half a character in it. */
 MUST_CHECK enum err json_check_strict(const char *text, size_t len, struct json_value *root, struct errctx *ec);
 
 /* What comes next in an array or object; zero-initialised it stands before the first. */

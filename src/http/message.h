@@ -106,8 +106,8 @@ struct http_response {
  * in a line. */
 MUST_CHECK enum err response_add_header(struct http_response *r, const char *name, const char *value,
                                         struct errctx *ec);
-/* {"code":...,"msg":...,"content":null,"data":null}, which every dialect understands. */
 const char *response_name_status(int status); /* as "Not Found" */
+/* {"code":...,"msg":...,"content":null,"data":null}, which every dialect understands. */
 void response_set_error(struct http_response *r, int status, const char *msg);
 /* The whole answer in one piece. The body may be compressed by it. */
 void response_write(struct http_response *r, bool keep, bool head_only, struct buf *out);

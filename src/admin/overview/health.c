@@ -74,7 +74,6 @@ enum err admin_load_health(struct admin *a, struct health *out, struct refusal *
     int64_t now = clock_mono_ms(a->clock);
     struct health h = {.database_ms = -1};
     bool known;
-    (void)r;
 
     mutex_lock(&c->lock);
     known = c->health_mono_ms && now - c->health_mono_ms < HEALTH_MS;

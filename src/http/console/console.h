@@ -76,8 +76,7 @@ struct console_call {
         actor; /* `via` is "console A" and so on, `address` the client's: filled in before the login is looked at */
     bool by_browser;     /* the actor was found by what a browser sends by itself */
     void *actor_memory;  /* of the actor's groups; freed with the call */
-    const char *refused; /* what stands before refusals that a topic has no words for, as an answer like others; NULL:
-                            they are what console_fail_refusal says */
+    const char *refused; /* stands before refusals that a topic has no words for; NULL: see console_fail_refusal */
 };
 
 bool console_may_change(const struct console_endpoint *endpoint); /* what is not known to only read may */
@@ -132,12 +131,11 @@ void console_fail_hard(struct console_call *call, const char *fmt, ...) PRINTF_L
 void console_fail_status(struct console_call *call, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* No right on a group: "Permission limit[username=NAME]", hard. */
 void console_fail_right(struct console_call *call);
-/* The answer for a refusal that the topic has no words for: REFUSED_RIGHT as console_fail_right, others hard, with the
- * refusal's sentence. */
-void console_fail_refusal(struct console_call *call, const struct refusal *refusal);
-
 /* Code 500 with call->refused and why. */
 void console_fail_because(struct console_call *call, const char *why);
+/* The answer for a refusal that the topic has no words for: console_fail_because where call->refused is set; else
+ * REFUSED_RIGHT as console_fail_right, others hard, with the refusal's sentence. */
+void console_fail_refusal(struct console_call *call, const struct refusal *refusal);
 
 /* Appends to any buffer. */
 void console_put_say(const struct console_call *call, struct buf *out, enum say what);

@@ -163,7 +163,7 @@ void v1_tag_answer(struct v1_call *c);
 void v1_tag_answer_by(struct v1_call *c, const struct buf *representation);
 /* Pure: the tag is in the list ("*" is every tag; W/ does not matter here). */
 bool v1_etag_is_in(const char *list, const char *tag);
-/* False: If-Match was sent and `representation`, as GET would give it now, is another. It is freed. */
+/* False: If-Match was sent and `representation`, as GET would give it now, is another. Frees it in any case. */
 bool v1_matches(struct v1_call *c, struct buf *representation, struct refusal *r);
 bool v1_still_matches(struct v1_call *c, struct buf *representation); /* the same; the refusal is written */
 
