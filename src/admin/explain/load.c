@@ -37,7 +37,6 @@ struct loaded {
     struct explain_asked *asked;
     struct explain_outages outages;
     struct later_page later;
-
     struct run_ids ids;
     struct told_rows rows[RETRY_ROUNDS + 1];
     size_t rounds;
@@ -60,7 +59,6 @@ static void loaded_destroy(struct loaded *l)
     free(l->asked);
     explain_outages_fini(&l->outages);
     later_page_fini(&l->later);
-
     run_ids_fini(&l->ids);
     for (size_t i = 0; i < l->rounds; i++)
         told_rows_fini(&l->rows[i]);
@@ -399,8 +397,10 @@ static enum err load_all(struct admin *a, const struct actor *actor, struct stor
 
 static enum err check_range(const struct actor *actor, int64_t from_ms, int64_t to_ms, struct refusal *r)
 {
-    if (!(actor->rights & RIGHT_SEE))
-        return refuse_unless(actor, RIGHT_SEE, 0, r);
+    enum err e = refuse_unless_sees(actor, r);
+
+    if (e)
+        return e;
     if (from_ms <= 0)
         return refuse(r, REFUSED_INVALID, "from", "that is no time of any job");
     if (to_ms <= from_ms)

@@ -17,8 +17,9 @@ static enum err narrow(const struct actor *actor, const struct run_search *searc
     *none = false;
     if (filter->group > 0 || !search->own_groups || actor_may(actor, RIGHT_SEE, 0))
         return refuse_unless(actor, RIGHT_SEE, filter->group, r);
-    if (!(actor->rights & RIGHT_SEE))
-        return refuse_unless_sees(actor, r);
+    enum err e = refuse_unless_sees(actor, r);
+    if (e)
+        return e;
     if (actor->group_count == 1 && !filter->job_id) {
         filter->group = actor->groups[0];
     } else {
