@@ -98,7 +98,8 @@ struct refusal {
     struct errctx text; /* one English sentence for people */
 };
 
-/* Return the error that goes with the kind (never ERR_OK), so that `return refuse(...)` reads well. */
+/* Return the error that goes with the kind (never ERR_OK), so that `return refuse(...)` reads well. What stands in `r`
+ * may be among the arguments. */
 enum err refuse(struct refusal *r, enum refusal_kind kind, const char *field, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* REFUSED_LENGTH, with what is allowed. */
 enum err refuse_length(struct refusal *r, const char *field, size_t min, size_t max, const char *fmt, ...)

@@ -34,27 +34,34 @@ const char *refusal_name(enum refusal_kind kind)
     return kinds[kind].name;
 }
 
+/* Takes what r->text is a part of, too. */
+static enum err fill(struct refusal *r, struct refusal fresh, const char *fmt, va_list args)
+{
+    vsnprintf(fresh.text.text, sizeof fresh.text.text, fmt, args);
+    *r = fresh;
+    return kinds[fresh.kind].e;
+}
+
 enum err refuse(struct refusal *r, enum refusal_kind kind, const char *field, const char *fmt, ...)
 {
-    struct refusal fresh = {.kind = kind, .field = field};
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(fresh.text.text, sizeof fresh.text.text, fmt, args); /* of which r->text may be a part */
+    enum err e = fill(r, (struct refusal){.kind = kind, .field = field}, fmt, args);
     va_end(args);
-    *r = fresh;
-    return kinds[kind].e;
+    return e;
 }
 
 enum err refuse_length(struct refusal *r, const char *field, size_t min, size_t max, const char *fmt, ...)
 {
     va_list args;
 
-    *r = (struct refusal){.kind = REFUSED_LENGTH, .field = field, .min = (int64_t)min, .max = (int64_t)max};
     va_start(args, fmt);
-    vsnprintf(r->text.text, sizeof r->text.text, fmt, args);
+    enum err e =
+        fill(r, (struct refusal){.kind = REFUSED_LENGTH, .field = field, .min = (int64_t)min, .max = (int64_t)max}, fmt,
+             args);
     va_end(args);
-    return kinds[REFUSED_LENGTH].e;
+    return e;
 }
 
 enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_t group, struct refusal *r)

@@ -93,6 +93,21 @@ static void a_refusal_says_who_and_which_group(void **state)
     assert_string_equal(refusal_name(r.kind), "length");
 }
 
+static void a_refusal_may_be_made_of_its_own_text(void **state)
+{
+    struct refusal r = {0};
+
+    (void)state;
+    err_set(&r.text, ERR_INPUT, "the text of the store");
+    assert_int_equal(refuse_error(&r, ERR_INPUT), ERR_INPUT);
+    assert_string_equal(r.text.text, "the text of the store");
+    assert_int_equal(refuse(&r, REFUSED_STATE, NULL, "node a: %s", r.text.text), ERR_STATE);
+    assert_string_equal(r.text.text, "node a: the text of the store");
+    assert_int_equal(refuse_length(&r, "name", 1, 9, "%s, too", r.text.text), ERR_INPUT);
+    assert_string_equal(r.text.text, "node a: the text of the store, too");
+    assert_true(r.min == 1 && r.max == 9);
+}
+
 static void roles_have_names(void **state)
 {
     (void)state;
@@ -109,9 +124,13 @@ static void roles_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roles_have_their_rights_in_their_groups), cmocka_unit_test(a_role_of_all_groups_is_no_admin),
-        cmocka_unit_test(scopes_take_rights_away_and_give_none),   cmocka_unit_test(a_user_without_groups_sees_nothing),
-        cmocka_unit_test(a_refusal_says_who_and_which_group),      cmocka_unit_test(roles_have_names),
+        cmocka_unit_test(roles_have_their_rights_in_their_groups),
+        cmocka_unit_test(a_role_of_all_groups_is_no_admin),
+        cmocka_unit_test(scopes_take_rights_away_and_give_none),
+        cmocka_unit_test(a_user_without_groups_sees_nothing),
+        cmocka_unit_test(a_refusal_says_who_and_which_group),
+        cmocka_unit_test(a_refusal_may_be_made_of_its_own_text),
+        cmocka_unit_test(roles_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
