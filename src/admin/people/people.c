@@ -174,7 +174,7 @@ enum err person_write(struct admin *a, const struct actor *actor, const struct u
                               &r->text);
     if (e == ERR_STATE)
         e = refuse(r, REFUSED_TAKEN, "username", "another user has that name");
-    else if (e == ERR_NOTFOUND)
+    else if (s && e == ERR_NOTFOUND)
         e = refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, shown->id);
     if (from)
         identity_cache_clear(&a->identities);

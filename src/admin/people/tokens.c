@@ -153,7 +153,7 @@ enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t
     if (!e)
         e = store_remove_token(s, actor_may(&who->actor, RIGHT_ADMINISTER, 0) ? 0 : who->actor.user_id, id, &d.row,
                                &r->text);
-    if (e == ERR_NOTFOUND)
+    if (s && e == ERR_NOTFOUND)
         e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such token");
     identity_cache_clear(&a->identities);
     audit_fini(&d);

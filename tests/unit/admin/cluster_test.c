@@ -5,6 +5,7 @@
 #include "shardwheel/admin/alarms.h"
 #include "shardwheel/admin/cluster.h"
 #include "shardwheel/admin/settings.h"
+#include "shardwheel/admin/tokens.h"
 
 #define NOW_S INT64_C(1700000000)
 
@@ -216,6 +217,24 @@ static void an_instance_says_what_it_is(void **state)
     end(a, st);
 }
 
+/* What a use case says of its own things must not stand for what the database says. */
+static void a_database_that_is_gone_is_no_unknown_token(void **state)
+{
+    (void)state;
+    const struct identity who = {.actor = boss};
+    struct admin *a;
+    struct store *st = test_db_fresh(1, NOW_S), *gone = NULL;
+    struct store_opts opts = test_db.opts;
+
+    opts.database = "gone";
+    assert_ok(store_create(&opts, clock_system(), NULL, &gone, ec));
+    assert_ok(admin_create(&(struct admin_opts){.store = gone}, clock_system(), NULL, &a, ec));
+    assert_refused(admin_remove_token(a, &who, 7, &why), REFUSED_UNKNOWN, "");
+    assert_non_null(strstr(why.text.text, "gone"));
+    store_destroy(st);
+    end(a, gone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +244,7 @@ int main(void)
         cmocka_unit_test(another_number_of_shards_is_asked_for_once),
         cmocka_unit_test(alarms_are_those_of_the_actors_groups),
         cmocka_unit_test(an_instance_says_what_it_is),
+        cmocka_unit_test(a_database_that_is_gone_is_no_unknown_token),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
 }
