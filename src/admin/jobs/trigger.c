@@ -142,18 +142,17 @@ static void note_fire(struct admin *a, const struct actor *actor, const struct j
 {
     struct store_session *s = NULL;
     struct audit_diff diff = {0};
-    struct refusal none;
-    struct errctx ec = {{0}};
-    enum err e = admin_take_session(a, &s, &none);
+    struct refusal r;
+    enum err e = admin_take_session(a, &s, &r);
 
     if (!e)
-        e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &ec);
+        e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &r.text);
     if (!e)
-        e = store_write_audit(s, &diff.row, &ec);
+        e = store_write_audit(s, &diff.row, &r.text);
     if (e)
         log_limited(&a->audit_log, a->clock, LOG_WARN, "admin",
                     "event=audit_lost action=job.trigger job=%" PRId64 " who=%s error=%s", job->id,
-                    log_quote(actor->name).s, log_quote(ec.text).s);
+                    log_quote(actor->name).s, log_quote(r.text.text).s);
     audit_fini(&diff);
     store_give_session(a->opts.store, s);
 }
