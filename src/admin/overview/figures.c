@@ -37,17 +37,20 @@ enum err admin_load_figures(struct admin *a, struct figures *out, struct refusal
     const struct registry_snapshot *snap;
     struct store_session *s = NULL;
     struct overview counted = {0};
+    struct figures figures = {0};
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = store_count_all_jobs(s, COUNT_LIMIT_MS, &out->jobs, &out->jobs_running, &r->text);
+        e = store_count_all_jobs(s, COUNT_LIMIT_MS, &figures.jobs, &figures.jobs_running, &r->text);
     if (!e)
-        e = store_sum_report(s, &out->runs, &r->text);
+        e = store_sum_report(s, &figures.runs, &r->text);
     if (!e) {
         snap = registry_get_snapshot(a->opts.registry);
         e = overview_count_executors(&counted, snap, &(struct group_choice){0}, &r->text);
-        out->executors = counted.executors;
+        figures.executors = counted.executors;
         registry_put_snapshot(snap);
     }
+    if (!e)
+        *out = figures;
     return admin_end(a, s, e, r);
 }
