@@ -28,15 +28,16 @@ static bool is_date(const struct tm *tm)
 
 bool instant_parse(const char *text, int64_t *out_ms)
 {
-    const char *p = text + strlen("9999-99-99T99:99:99");
+    static const char shape[] = "9999-99-99T99:99:99";
     int ms = 0, hours = 0, minutes = 0, sign = 0;
     struct tm tm = {0};
 
-    if (!has_shape(text, "9999-99-99T99:99:99") ||
+    if (!has_shape(text, shape) ||
         sscanf(text, "%4d-%2d-%2d%*c%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
                &tm.tm_sec) != 6 ||
         !is_date(&tm) || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
         return false;
+    const char *p = text + strlen(shape);
     if (has_shape(p, ".9")) {
         p++;
         for (int scale = 100; isdigit((unsigned char)*p); p++, scale /= 10)
