@@ -21,7 +21,7 @@ struct client {
     char *ca;  /* of a webhook; NULL: the system's */
     /* Of a mail server. */
     char *username; /* NULL: no login */
-    char *password;
+    char *password; /* NULL: of a webhook */
     enum mail_tls tls;
     bool verify;
     bool guarded;
@@ -95,6 +95,9 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 
 /* ---- life -------------------------------------------------------------------------------------------------- */
 
+#define NO_MAIL_HOST "spring.mail.host is no name or address of a host"
+
+/* Nothing in it ends the host of a URL. */
 static bool is_host(const char *host)
 {
     size_t len = strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:");
@@ -144,7 +147,7 @@ static enum err learn_host(struct client *c, struct errctx *ec)
     if (r == CURLUE_OUT_OF_MEMORY || (fine && !is_ip && !c->host))
         e = err_set(ec, ERR_NOMEM, "out of memory for a client");
     else if (!fine)
-        e = err_set(ec, ERR_INPUT, "that is no URL of http or https");
+        e = err_set(ec, ERR_INPUT, "%s", c->password ? NO_MAIL_HOST : "that is no URL of http or https");
     else if (is_ip && !may_call(c, host))
         e = err_set(ec, ERR_INPUT, "calls to that address are not allowed");
     curl_free(scheme);
@@ -187,7 +190,7 @@ enum err client_create_mail(const struct mail_opts *opts, struct resolver *resol
     enum err e;
 
     if (!is_host(opts->host))
-        return err_set(ec, ERR_INPUT, "spring.mail.host is no name or address of a host");
+        return err_set(ec, ERR_INPUT, NO_MAIL_HOST);
     e = allocate(&c, ec);
     if (e)
         return e;

@@ -89,6 +89,28 @@ static void the_address_that_was_found_is_used(void **state)
     assert_int_equal(atomic_load(&fake_names_calls), 1); /* and no other by libcurl */
 }
 
+/* A port is a key of its own. */
+static void a_mail_host_is_a_name_or_an_address(void **state)
+{
+    static const char *const good[] = {"smtp.test", "a_b-c", "192.0.2.1", "::1", "2001:db8::1"};
+    static const char *const bad[] = {"smtp.test:25",   "192.0.2.1:25", "1:2", "a b",
+                                      "user@smtp.test", "smtp.test/x",  ""};
+    struct fixture *f = *state;
+    struct mail_opts opts = {.port = 1, .username = "", .password = "", .from = "a@example.org"};
+    struct client *client = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        opts.host = good[i];
+        assert_int_equal(client_create_mail(&opts, f->resolver, clock_system(), &client, &f->ec), ERR_OK);
+        client_destroy(client);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        opts.host = bad[i];
+        assert_int_equal(client_create_mail(&opts, f->resolver, clock_system(), &client, &f->ec), ERR_INPUT);
+        assert_ptr_equal(strstr(f->ec.text, "spring.mail.host"), f->ec.text);
+    }
+}
+
 static enum client_outcome post(struct fixture *f, const char *url, bool guarded)
 {
     struct client *hook = NULL;
@@ -134,6 +156,7 @@ int main(void)
         T(a_look_up_that_hangs_holds_no_abort_up),
         T(a_name_without_address_is_told),
         T(the_address_that_was_found_is_used),
+        T(a_mail_host_is_a_name_or_an_address),
         T(a_guarded_webhook_reaches_no_forbidden_address),
     };
     return cmocka_run_group_tests_name("alarm.smtp", tests, NULL, NULL);
