@@ -117,9 +117,12 @@ static void remember_planned(struct shard *shard, const struct batch *batch)
  * written. */
 static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t count)
 {
-    size_t n = shard->doubtful_epoch == shard->epoch ? shard->doubtful_count : 0, fires = 0;
+    size_t n, fires = 0;
     int64_t *ids;
 
+    if (shard->doubtful_epoch != shard->epoch)
+        shard_leave_doubtful(shard);
+    n = shard->doubtful_count;
     for (size_t i = 0; i < count; i++)
         for (const struct fire *f = claims[i].advanced ? claims[i].fires : NULL; f; f = f->next)
             fires++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What shard.c, claims.c and settle.c call of each other's ground: log lines, pushes, the end of doubtful rows. */
+/* What several files of a shard call: log lines, pushes, the end of doubtful rows. */
 #include "schedule/shard/shard_impl.h"
 #include "shardwheel/store/plan.h"
 
@@ -44,6 +44,17 @@ void shard_push_all(struct shard *shard, struct fire *list)
     }
 }
 
+void shard_leave_doubtful(struct shard *shard)
+{
+    if (shard->doubtful_count > 0)
+        log_warn("schedule",
+                 "event=doubtful_fires_left shard=%d epoch=%" PRId64
+                 " fires=%zu effect=\"the next owner sends them, and "
+                 "a Java admin may have sent them, too\"",
+                 shard->number, shard->doubtful_epoch, shard->doubtful_count);
+    shard->doubtful_count = 0;
+}
+
 void shard_end_doubtful(struct shard *shard)
 {
     const struct shard_deps *deps = &shard->deps;
@@ -60,12 +71,7 @@ void shard_end_doubtful(struct shard *shard)
                                &ec);
     store_give_session(deps->store, session);
     if (e == ERR_STATE) {
-        log_warn("schedule",
-                 "event=doubtful_fires_left shard=%d epoch=%" PRId64
-                 " fires=%zu effect=\"the next owner sends them, and "
-                 "a Java admin may have sent them, too\"",
-                 shard->number, shard->doubtful_epoch, shard->doubtful_count);
-        shard->doubtful_count = 0;
+        shard_leave_doubtful(shard);
         return;
     }
     if (e) {

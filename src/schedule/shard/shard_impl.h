@@ -58,7 +58,7 @@ struct shard {
     int64_t jump_mono_ms; /* the last jump of the cursor that we know of */
     int64_t *doubtful;    /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
     size_t doubtful_count;
-    int64_t doubtful_epoch; /* under which they were planned: another owner has loaded them, and sends them */
+    int64_t doubtful_epoch; /* under which they were planned: who takes over later loads them, and sends them */
     struct log_limit misfire_log, id_log, dropped_log, refused_log;
 };
 
@@ -86,7 +86,9 @@ MUST_CHECK enum err shard_claim_moves(struct shard *shard, struct claim_job *cla
  * CLAIM_FENCED. */
 void shard_note_delayed(struct shard *shard, const struct claim_job *claim, const struct plan *plan);
 enum claim_outcome shard_follow_delays(struct shard *shard);
-void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
+/* common.c: tries to end the rows of `doubtful`; logs a failure. And gives them up, which it logs, too. */
+void shard_end_doubtful(struct shard *shard);
+void shard_leave_doubtful(struct shard *shard);
 /* settle.c: takes the list, which was loaded by the takeover under way. */
 void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t count);
 void shard_settle_undelivered(struct shard *shard); /* goes on with the notes whose time has come; logs a failure */

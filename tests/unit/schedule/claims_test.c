@@ -38,6 +38,7 @@ static struct world {
     size_t later; /* rows that were asked for */
     enum err later_result;
     bool guard_lives;
+    size_t left_doubtful;
     int64_t uptime_s;
     int uptime_fails;
     int64_t claim_takes_ms;
@@ -288,6 +289,12 @@ void shard_end_doubtful(struct shard *shard)
     (void)shard;
 }
 
+void shard_leave_doubtful(struct shard *shard)
+{
+    w.left_doubtful += shard->doubtful_count;
+    shard->doubtful_count = 0;
+}
+
 /* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
 static int setup(void **state)
@@ -413,6 +420,22 @@ static void fires_of_a_claim_that_lost_its_guard_are_not_sent(void **state)
     assert_int_equal(run_claims(), CLAIM_RETRY);
     assert_int_equal(w.pushed, 0);
     assert_int_equal(w.shard.doubtful_count, 1);
+}
+
+/* Another owner has loaded them. */
+static void fires_given_up_under_another_epoch_are_left(void **state)
+{
+    (void)state;
+    w.shard.deps.guard = GUARD;
+    for (int i = 1; i <= 3; i++) {
+        w.shard.epoch += i == 3;
+        assert_int_equal(run_claims(), CLAIM_RETRY);
+        assert_int_equal(w.shard.doubtful_epoch, w.shard.epoch);
+        assert_int_equal(w.shard.doubtful_count, i == 3 ? 1 : i);
+        assert_int_equal(w.left_doubtful, i == 3 ? 2 : 0);
+        w.time.wall_us += 30 * 1000000;
+        w.cursor_s += 30;
+    }
 }
 
 /* The guard went with the server, and the transaction with it or before: no Java admin read the jobs in between. */
@@ -772,6 +795,7 @@ int main(void)
         CLAIMS_TEST(a_claim_that_happened_without_an_answer_is_planned),
         CLAIMS_TEST(a_guard_that_lives_lets_the_fires_go),
         CLAIMS_TEST(fires_of_a_claim_that_lost_its_guard_are_not_sent),
+        CLAIMS_TEST(fires_given_up_under_another_epoch_are_left),
         CLAIMS_TEST(a_server_that_started_anew_let_nobody_in),
         CLAIMS_TEST(nothing_is_planned_far_beyond_the_cursor),
         CLAIMS_TEST(what_is_not_due_any_more_is_no_claim),
