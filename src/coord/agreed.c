@@ -15,9 +15,9 @@ enum err agreed_init(struct agreed *a, const char *base, const char *name)
 {
     *a = (struct agreed){.version = -1, .since_mono_ms = INT64_MAX};
     a->base = str_copy(base);
-    a->primary = zk_format_path("%s/primary", base);
-    a->folder = zk_format_path("%s/writers", base);
-    a->own = zk_format_path("%s/writers/%s", base, name);
+    a->primary = zk_format("%s/primary", base);
+    a->folder = zk_format("%s/writers", base);
+    a->own = zk_format("%s/writers/%s", base, name);
     if (!a->base || !a->primary || !a->folder || !a->own) {
         agreed_fini(a);
         return ERR_NOMEM;

@@ -50,7 +50,7 @@ static enum err copy_opts(struct coord *c, const struct coord_opts *o, struct er
         e = zk_split_servers(o->servers, o->base_path, &c->servers, &c->base_path, ec);
     if (gethostname(host, sizeof host - 1) != 0)
         strcpy(host, "unknown");
-    c->member_data = zk_format_path("host=%s start_wall_ms=%" PRId64, host, clock_wall_ms(c->clock));
+    c->member_data = zk_format("host=%s start_wall_ms=%" PRId64, host, clock_wall_ms(c->clock));
     c->node_name = str_copy(o->node_name);
     c->seats = calloc((size_t)o->shards, sizeof *c->seats);
     c->news = calloc((size_t)o->shards, sizeof *c->news);

@@ -20,7 +20,7 @@
 static enum err init_seats(struct engine *e)
 {
     for (int k = 0; k < e->shards; k++) {
-        char *folder = zk_format_path("%s/schedule_lock_%d", e->base_path, k);
+        char *folder = zk_format("%s/schedule_lock_%d", e->base_path, k);
         enum err err = folder ? lock_init(&e->seats[k].lock, folder, k) : ERR_NOMEM;
 
         free(folder);
@@ -54,7 +54,7 @@ enum err engine_create(const struct engine_opts *opts, struct engine **out, stru
     e->items = calloc((size_t)opts->shards, sizeof *e->items);
     if (!e->node_name || !e->base_path || !e->member_data || !e->seats || !e->items)
         goto out;
-    nodes = zk_format_path("%s/nodes", e->base_path);
+    nodes = zk_format("%s/nodes", e->base_path);
     if (!nodes || member_init(&e->member, nodes, e->node_name, TAG_MEMBER) || init_seats(e))
         goto out;
     err = random_hex(e->random, UUID_RANDOM_BYTES, ec);

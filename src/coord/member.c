@@ -24,8 +24,7 @@ static void move_member(struct member *m, enum member_state to)
 
 enum err member_init(struct member *m, const char *folder, const char *name, int tag)
 {
-    *m = (struct member){
-        .folder = str_copy(folder), .path = zk_format_path("%s/%s", folder, name), .tag = tag, .live = 1};
+    *m = (struct member){.folder = str_copy(folder), .path = zk_format("%s/%s", folder, name), .tag = tag, .live = 1};
     if (!m->folder || !m->path)
         return ERR_NOMEM;
     m->name = m->path + strlen(folder) + 1;

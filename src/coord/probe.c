@@ -126,7 +126,7 @@ static void try_to_write(struct prober *p, struct zk *zk, const char *base, stru
     struct zk_event *answer;
     char random[17], *path;
 
-    if (random_hex(random, 8, NULL) || !(path = zk_format_path("%s/probe-%s", base, random)))
+    if (random_hex(random, 8, NULL) || !(path = zk_format("%s/probe-%s", base, random)))
         return;
     answer = ask(p, zk, &(struct zk_ask){.verb = ZK_CREATE_EPHEMERAL, .path = path});
     note_refusal(answer, "create a znode", out);
@@ -142,7 +142,7 @@ static void try_to_write(struct prober *p, struct zk *zk, const char *base, stru
 static void look_at_folder(struct prober *p, struct zk *zk, const char *base, struct coord_probe *out)
 {
     struct zk_event *answer = ask(p, zk, &(struct zk_ask){.verb = ZK_LIST, .path = base});
-    char *nodes = zk_format_path("%s/nodes", base);
+    char *nodes = zk_format("%s/nodes", base);
     bool has_folder = answer && answer->answer.result == ZK_OK;
 
     note_refusal(answer, "list the base path", out);

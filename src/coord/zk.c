@@ -70,15 +70,16 @@ void zk_events_destroy(struct zk_events *events)
     }
 }
 
-char *zk_format_path(const char *fmt, ...)
+char *zk_format(const char *fmt, ...)
 {
     char text[PATH_MAX];
     va_list args;
+    int len;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    len = vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    return str_copy(text);
+    return len >= 0 && (size_t)len < sizeof text ? str_copy(text) : NULL;
 }
 
 enum err zk_split_servers(const char *text, const char *base_path, char **servers, char **base, struct errctx *ec)
@@ -86,7 +87,7 @@ enum err zk_split_servers(const char *text, const char *base_path, char **server
     size_t len = strcspn(text, "/");
 
     *servers = strndup(text, len);
-    *base = zk_format_path("%s%s", text + len, base_path);
+    *base = zk_format("%s%s", text + len, base_path);
     return *servers && *base ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 }
 

@@ -94,8 +94,9 @@ struct zk;
  * memory. */
 MUST_CHECK enum err zk_split_servers(const char *text, const char *base_path, char **servers, char **base,
                                      struct errctx *ec);
-/* To be freed; NULL without memory. */
-PRINTF_LIKE(1, 2) char *zk_format_path(const char *fmt, ...);
+/* A path or the data of a znode, to be freed. NULL without memory, or with PATH_MAX bytes: what is cut would be another
+ * one's. */
+PRINTF_LIKE(1, 2) char *zk_format(const char *fmt, ...);
 /* Begins a session and returns at once. ERR_LOST when no server's name can be resolved. */
 MUST_CHECK enum err zk_open(const struct zk_opts *opts, struct zk **out, struct errctx *ec);
 /* Ends the session at the server when it is connected. Waits for requests under way, and longer (3.5 s at most) when

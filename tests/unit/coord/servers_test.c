@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "coord/zk.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,10 +29,22 @@ static void test_a_path_behind_the_list_stands_before_the_base_path(void **state
     }
 }
 
+static void test_a_path_is_whole_or_none(void **state)
+{
+    char *path = zk_format("/%0*d", PATH_MAX - 2, 7);
+
+    (void)state;
+    assert_non_null(path);
+    assert_int_equal(strlen(path), PATH_MAX - 1);
+    free(path);
+    assert_null(zk_format("/%0*d", PATH_MAX - 1, 7));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_path_behind_the_list_stands_before_the_base_path),
+        cmocka_unit_test(test_a_path_is_whole_or_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
