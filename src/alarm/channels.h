@@ -13,7 +13,7 @@
 #define CHANNELS_MAX 32
 
 /* kind, its name, the most bytes of a text that its receivers take, ms from one message to the next, and whether it
- * signs with a secret. Mails stand first, behind them webhooks alone. A kind has its counters in base.h. */
+ * signs with a secret. Mails stand first, behind them webhooks alone. A kind has its counters in counters.h. */
 #define CHANNEL_KINDS(X)                                                                                               \
     X(MAIL, "mail", 16000, 0, false)                                                                                   \
     X(JSON, "json", 16000, 0, true)                                                                                    \

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alarm/formats.h"
 #include "alarm/mail_text.h"

@@ -2,7 +2,6 @@
 #include "alarm/recovery.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define STEP_ROWS 20000
 

@@ -4,8 +4,6 @@
 #include "coord/engine.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define REOPEN_MS 1000 /* between two attempts to begin a session */
 

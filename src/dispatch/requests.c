@@ -148,7 +148,6 @@ static void on_done(void *arg, const struct http_answer *http)
     answer_fini(&answer);
 }
 
-/* Of its exact size, for many may wait. False when out of memory. */
 bool loop_prepare_body(struct loop *loop, struct delivery *d)
 {
     if (d->body)
@@ -165,7 +164,6 @@ bool loop_prepare_body(struct loop *loop, struct delivery *d)
     return true;
 }
 
-/* The delivery is under way at its lane. When it cannot be started it ends here, and the lane is released. */
 void loop_send(struct loop *loop, struct delivery *d)
 {
     struct lane *lane = d->lane;

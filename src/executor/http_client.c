@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "executor/http_conn.h"
 #include "executor/http_exchange.h"

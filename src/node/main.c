@@ -7,7 +7,6 @@
 #include "shardwheel/job/times.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/callback_writer.h"
 
-#include <inttypes.h>
-
 #define CONFLICT_TRIES 6     /* at once, after a deadlock or the like */
 #define FAILURE_LOG_MS 10000 /* between two lines while it goes on failing */
 

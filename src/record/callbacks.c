@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define QUEUE_BYTES_MAX (128u << 20) /* of submissions waiting */
 #define WAIT_MS 1000                 /* a submission waits so long for its commit, then its sender is refused */
