@@ -169,27 +169,26 @@ static enum err look_at_runs(struct alarms *a, struct store_session *s, struct e
 
 /* ---- executors --------------------------------------------------------------------------------------------------- */
 
-/* A group of them may have been removed, or have addresses by hand now. */
-static enum err find_automatic(struct store_session *s, const char *app, bool *found, struct errctx *ec)
+/* A group of them may have been removed, or have addresses by hand now. `groups`: read when it is needed first. */
+static enum err find_automatic(struct store_session *s, struct group_list *groups, const char *app, bool *found,
+                               struct errctx *ec)
 {
-    struct group_list groups = {0};
-    enum err e = store_load_groups(s, &groups, ec);
+    enum err e = groups->rows ? ERR_OK : store_load_groups(s, groups, ec);
 
     *found = false;
-    for (size_t i = 0; !e && i < groups.count; i++)
-        *found = *found || (!groups.rows[i].manual && strcmp(groups.rows[i].app_name, app) == 0);
-    group_list_fini(&groups);
+    for (size_t i = 0; !e && i < groups->count; i++)
+        *found = *found || (!groups->rows[i].manual && strcmp(groups->rows[i].app_name, app) == 0);
     return e;
 }
 
 /* Nothing is written: a node that ends now takes what it saw with it. */
-static enum err tell_offline(struct alarms *a, struct store_session *s, const struct offline_app *app,
-                             struct errctx *ec)
+static enum err tell_offline(struct alarms *a, struct store_session *s, struct group_list *groups,
+                             const struct offline_app *app, struct errctx *ec)
 {
     struct outlet_posts posts = {0};
     struct message *message = NULL;
     bool automatic;
-    enum err e = find_automatic(s, app->app, &automatic, ec);
+    enum err e = find_automatic(s, groups, app->app, &automatic, ec);
 
     if (e || !automatic)
         return e;
@@ -209,6 +208,7 @@ static enum err tell_offline(struct alarms *a, struct store_session *s, const st
 static enum err look_at_executors(struct alarms *a, struct store_session *s, struct errctx *ec)
 {
     struct executor_beats beats = {0};
+    struct group_list groups = {0};
     struct offline_app app;
     int64_t now_ms = clock_mono_ms(a->clock);
     enum err e = store_load_executor_beats(s, time_floor_div(clock_wall_ms(a->clock), 1000), &beats, ec);
@@ -217,7 +217,8 @@ static enum err look_at_executors(struct alarms *a, struct store_session *s, str
     if (!e)
         e = offline_note(&a->offline, &beats, now_ms, ec);
     while (!e && offline_take(&a->offline, now_ms, a->opts.quiet_ms, &app))
-        e = tell_offline(a, s, &app, ec);
+        e = tell_offline(a, s, &groups, &app, ec);
+    group_list_fini(&groups);
     return e;
 }
 

@@ -86,6 +86,9 @@ static struct {
     unsigned fault_permille, lost_permille, refused_permille;
     bool receiver_away, away, calm;
     int disturbed; /* counts what may hide that something was told */
+    const char *channels;
+    bool tells_offline, executors_gone;
+    int group_looks;
     char why[300];
 } w;
 
@@ -384,8 +387,12 @@ void channel_rows_fini(struct channel_rows *rows)
 enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struct executor_beats *out,
                                    struct errctx *ec)
 {
-    (void)s, (void)now_s, (void)out;
-    return err_set(ec, ERR_STATE, "not here");
+    static const struct executor_beat rows[] = {{"a", "1", 90}, {"b", "1", 90}, {"c", "1", 90}};
+
+    (void)s, (void)now_s, (void)ec;
+    *out =
+        (struct executor_beats){.rows = (struct executor_beat *)rows, .count = w.executors_gone ? 0 : ARRAY_LEN(rows)};
+    return ERR_OK;
 }
 
 void executor_beats_fini(struct executor_beats *beats)
@@ -395,8 +402,12 @@ void executor_beats_fini(struct executor_beats *beats)
 
 enum err store_load_groups(struct store_session *s, struct group_list *out, struct errctx *ec)
 {
-    (void)s, (void)out;
-    return err_set(ec, ERR_STATE, "not here");
+    static const struct group_row rows[] = {{.id = 1, .app_name = "a"}, {.id = 2, .app_name = "b"}};
+
+    (void)s, (void)ec;
+    w.group_looks++;
+    *out = (struct group_list){.rows = (struct group_row *)rows, .count = ARRAY_LEN(rows)};
+    return ERR_OK;
 }
 
 void group_list_fini(struct group_list *list)
@@ -518,9 +529,10 @@ static void end_run(int64_t job_id, bool good)
 static void start_node(int node)
 {
     struct run *run = &w.run[w.run_count];
-    struct alarms_opts opts = {.channels = "json=http://10.0.0.1/",
+    struct alarms_opts opts = {.channels = w.channels ? w.channels : "json=http://10.0.0.1/",
                                .quiet_ms = QUIET_MS,
                                .tell_recovery = true,
+                               .tell_offline = w.tells_offline,
                                .mail = {.host = "", .from = ""},
                                .title = "",
                                .text = "",
@@ -690,9 +702,34 @@ static void each_failure_is_told_once(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* A network that is cut takes many of them at once. */
+static void executors_that_go_together_are_one_look_at_groups(void **state)
+{
+    (void)state;
+    log_set_level(LOG_ERROR);
+    fibers_begin(1);
+    memset(&w, 0, sizeof w);
+    memset(w.node, 0xff, sizeof w.node);
+    w.tells_offline = true;
+    w.channels = "json=http://10.0.0.1/ groups=none-of-them";
+    start_node(0);
+    fibers_sleep_us(INT64_C(30) * 1000000);
+    assert_int_equal(w.run[0].counters.value[COUNTER_EXECUTORS_SEEN], 3);
+    assert_int_equal(w.group_looks, 0);
+    w.executors_gone = true;
+    fibers_sleep_us(INT64_C(30) * 1000000);
+    assert_int_equal(w.run[0].counters.value[COUNTER_EXECUTORS_SEEN], 0);
+    assert_int_equal(w.group_looks, 1);
+    end_node(0);
+    fibers_end();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_failure_is_told_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_failure_is_told_once),
+        cmocka_unit_test(executors_that_go_together_are_one_look_at_groups),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
