@@ -40,7 +40,7 @@ struct shard {
     int64_t next_claim_mono_ms;     /* not before: this shard's place in the second */
     bool in_haste;                  /* the next look at what is due is wanted at once */
     int64_t planned_until_ms;       /* end of the last window that was planned completely, but for those left out */
-    struct left_out left_out;       /* jobs whose rows somebody holds; sorted, claims.c's alone */
+    struct left_out left_out;       /* jobs whose rows somebody holds; sorted, written by claims.c */
     struct left_out later_aside;    /* later rows that are not tried at present; sorted, later.c's alone */
     struct recent *recent;          /* what was planned within the last minute */
     struct delays delays;           /* runs of FIX_DELAY jobs; shard_delays.c's alone */
