@@ -214,12 +214,11 @@ static enum err take_known(int argc, char **argv, int *i, struct args *args, boo
         const char *value;
         enum err e = take_option(args, argc, argv, i, names[k], &value, ec);
 
-        *taken = value != NULL;
-        if (e || !value) {
-            if (e)
-                return e;
+        if (e)
+            return e;
+        if (!value)
             continue;
-        }
+        *taken = true;
         if (k == 0)
             args->files[args->file_count++] = value;
         else if (k == 1)

@@ -92,7 +92,7 @@ const struct actor ctl_actor = {
 
 static const struct command {
     enum err (*run)(struct ctl *c, struct errctx *ec);
-    bool has_times; /* it needs zone, now_ms and admin */
+    bool has_times; /* see take_times */
 } commands[] = {
     [CTL_SHARDS] = {ctl_show_shards, false},
     [CTL_NODES] = {ctl_show_nodes, false},
@@ -113,21 +113,26 @@ static const struct command {
     [CTL_AFTER_RESTORE] = {ctl_after_restore, true},
 };
 
+/* Zone, now_ms and admin. */
+static enum err take_times(struct ctl *c, struct errctx *ec)
+{
+    char on_record[ZONE_NAME_MAX] = "";
+    enum err e = store_load_cron_zone(c->session, on_record, ec);
+    struct admin_opts opts = {.store = c->store, .config = c->config, .guarded = c->config->java_guard};
+
+    if (!e)
+        e = ctl_choose_zone(on_record, c->config, &c->zone, ec);
+    if (!e)
+        e = store_load_wall_ms(c->session, &c->now_ms, ec);
+    opts.zone = c->zone;
+    return e ? e : admin_create(&opts, c->clock, NULL, &c->admin, ec);
+}
+
 static enum err carry_out(struct ctl *c, struct errctx *ec)
 {
     const struct command *command = &commands[c->wanted->verb];
-    char on_record[ZONE_NAME_MAX] = "";
-    enum err e = command->has_times ? store_load_cron_zone(c->session, on_record, ec) : ERR_OK;
+    enum err e = command->has_times ? take_times(c, ec) : ERR_OK;
 
-    if (!e && command->has_times)
-        e = ctl_choose_zone(on_record, c->config, &c->zone, ec);
-    if (!e && command->has_times)
-        e = store_load_wall_ms(c->session, &c->now_ms, ec);
-    if (!e && command->has_times)
-        e = admin_create(
-            &(struct admin_opts){
-                .store = c->store, .zone = c->zone, .config = c->config, .guarded = c->config->java_guard},
-            c->clock, NULL, &c->admin, ec);
     if (!e)
         e = command->run(c, ec);
     return e ? e : ctl_print(&c->out, ec);

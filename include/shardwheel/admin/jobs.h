@@ -88,8 +88,8 @@ MUST_CHECK enum err admin_add_job(struct admin *a, const struct actor *actor, co
 MUST_CHECK enum err admin_update_job(struct admin *a, const struct actor *actor, int64_t id,
                                      const struct job_form *form, struct refusal *r);
 /* `edit` puts what was asked for into row and settings of the job as it is; the texts that it points to live until the
- * call returns. Then it is checked as a whole. GLUE columns, status and times are not looked at. A fixed delay makes
- * the job FIX_RATE with it. */
+ * call returns. Then it is checked as a whole. GLUE columns, status and times are not looked at. Who gives a job a
+ * fixed delay makes it FIX_RATE with the same seconds: what a Java admin can run. */
 struct job_edit {
     enum err (*edit)(void *arg, struct job_row *row, struct job_settings *settings, struct refusal *r);
     void *arg;

@@ -227,7 +227,6 @@ enum err admin_update_job(struct admin *a, const struct actor *actor, int64_t id
     return admin_end(a, s, e, r);
 }
 
-/* A fixed delay stands as FIX_RATE in the original's columns: what a Java admin can run. */
 static enum err act_edit(struct change_call *call, struct store_session *s, const struct job_state *state,
                          struct job_change *out, struct errctx *ec)
 {
