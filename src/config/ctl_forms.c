@@ -90,12 +90,13 @@ void ctl_forms_put_names(struct buf *out)
         buf_printf(out, "%s%s", i == 0 ? "" : i + 1 < ctl_form_count ? ", " : " or ", ctl_forms[i].name);
 }
 
-/* On the left what stands on the line, on the right what it does: beside it, or below it where the left is too wide. */
+/* On the left what stands on the line, on the right what it does: two spaces behind it at least, or below it where the
+ * left is too wide. packaging/make-files reads this. */
 static void put_entry(struct buf *out, const char *name, const char *line, const char *help)
 {
     size_t at = out->len, len = strlen(name) + 1 + strlen(line);
 
-    if (3 + len > strlen(HELP_COLUMN)) {
+    if (4 + len > strlen(HELP_COLUMN)) {
         buf_printf(out, "  %s %s\n", name, line);
         text_put_wrapped(out, HELP_COLUMN, help, WIDTH);
         return;

@@ -130,6 +130,9 @@ def test_man_pages_and_completion_know_what_the_program_knows(packages, folder):
     usage = run_shardwheel(["ctl", "not-a-command"]).stderr
     commands = re.split(r", | or ", re.search(r"expected (shards.*?)(?:;|\"|$)", usage)[1])
     assert [name for name in commands if f"\n.B {name}" not in pages["shardwheelctl.1.gz"]] == []
+    cut = [line for line in pages["shardwheelctl.1.gz"].splitlines() if line.startswith(".B ") and
+           line.count("[") != line.count("]")]
+    assert not cut, "a command and what it does are cut at the wrong place"
 
     for line, answers in COMPLETED.items():
         assert complete_in_bash(folder, line) == answers, line
