@@ -22,15 +22,6 @@ static int find_word(const char *text, size_t len)
     return -1;
 }
 
-static size_t count_characters(const char *text, const char *end)
-{
-    size_t n = 0;
-
-    for (; text < end; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 enum err template_check(const char *text, struct errctx *ec)
 {
     struct buf known = {0};
@@ -49,8 +40,9 @@ enum err template_check(const char *text, struct errctx *ec)
         for (size_t i = 0; i < ARRAY_LEN(words); i++)
             buf_printf(&known, "%s{%s}", i ? " " : "", words[i].word);
         err_set(ec, ERR_INPUT, "character %zu: %s %.40s; there are %s, and {{ for a brace",
-                count_characters(text, p) + 1, p[1 + len] == '}' ? "unknown placeholder" : "a brace without its other",
-                p, buf_failed(&known) ? "" : known.data);
+                utf8_count(text, (size_t)(p - text), /*utf16=*/false) + 1,
+                p[1 + len] == '}' ? "unknown placeholder" : "a brace without its other", p,
+                buf_failed(&known) ? "" : known.data);
         buf_fini(&known);
         return ERR_INPUT;
     }

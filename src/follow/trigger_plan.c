@@ -11,15 +11,6 @@
 #define ADDRESSES_MAX 65535 /* bytes of xxl_job_group.address_list */
 #define TEXT_COLUMN 65535   /* a column of this length counts bytes */
 
-static size_t count_chars(const char *text)
-{
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static enum err check_addresses(const char *list, struct errctx *ec)
 {
     struct group_spec *group;
@@ -35,7 +26,7 @@ static enum err check_addresses(const char *list, struct errctx *ec)
     for (size_t i = 0; i < group->count && !e; i++) {
         if (!request_is_address(group->addresses[i]))
             e = err_set(ec, ERR_INPUT, "addresses: \"%.100s\" is no http URL", group->addresses[i]);
-        else if (count_chars(group->addresses[i]) > ADDRESS_MAX)
+        else if (utf8_count(group->addresses[i], strlen(group->addresses[i]), /*utf16=*/false) > ADDRESS_MAX)
             e = err_set(ec, ERR_INPUT, "addresses: \"%.100s...\" is longer than %d characters", group->addresses[i],
                         ADDRESS_MAX);
     }
@@ -53,7 +44,7 @@ enum err trigger_check(const struct trigger_order *order, struct errctx *ec)
 static enum err check_param(const char *param, size_t param_max, struct errctx *ec)
 {
     bool in_bytes = param_max >= TEXT_COLUMN;
-    size_t len = in_bytes ? strlen(param) : count_chars(param);
+    size_t len = in_bytes ? strlen(param) : utf8_count(param, strlen(param), /*utf16=*/false);
 
     if (len <= param_max)
         return ERR_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry/state.h"
+#include "shardwheel/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,20 +39,11 @@ void registry_destroy(struct registry *r)
 
 /* ---- for other threads ------------------------------------------------------------------------------------------ */
 
-/* Characters, not bytes, are what a VARCHAR counts. */
-static size_t count_characters(const char *text)
-{
-    size_t n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static enum err check_text(const char *what, const char *text, size_t max, struct errctx *ec)
 {
     if (str_is_blank(text))
         return err_set(ec, ERR_INPUT, "%s is blank", what);
-    size_t len = count_characters(text);
+    size_t len = utf8_count(text, strlen(text), /*utf16=*/false); /* as a VARCHAR counts */
     if (len > max)
         return err_set(ec, ERR_INPUT, "%s has %zu characters, %zu are allowed", what, len, max);
     return ERR_OK;

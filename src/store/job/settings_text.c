@@ -239,7 +239,7 @@ static bool parse_zone(const char *value, char out[ZONE_NAME_MAX])
 /* Blanks around the words go, and so do empty words. */
 static bool parse_tags(const char *value, char out[JOB_TAGS_MAX])
 {
-    size_t len = 0, chars = 0;
+    size_t len = 0;
 
     if (!utf8_is_valid(value, strlen(value)))
         return false;
@@ -264,9 +264,7 @@ static bool parse_tags(const char *value, char out[JOB_TAGS_MAX])
         }
     }
     out[len] = '\0';
-    for (size_t i = 0; i < len; i++)
-        chars += ((unsigned char)out[i] & 0xC0) != 0x80;
-    return chars <= TAGS_MAX_CHARS;
+    return utf8_count(out, len, /*utf16=*/false) <= TAGS_MAX_CHARS;
 }
 
 enum err job_setting_parse(struct job_settings *settings, size_t i, const char *value, const struct zone *zone,
