@@ -67,7 +67,7 @@ size_t explain_make_segments(const struct explain_facts *facts, struct explain_s
     size_t last = facts->change_count, kept = 0;
 
     memset(out, 0, (last + 1) * sizeof *out);
-    out[last].to_ms = INT64_MAX;
+    out[last].to_ms = facts->found ? INT64_MAX : facts->now_ms; /* also when nobody recorded that it was removed */
     out[last].exists = facts->found;
     memcpy(out[last].values, facts->now, sizeof out[last].values);
     go_back(facts, out);

@@ -547,6 +547,20 @@ static void a_job_that_is_gone_is_explained_until_then(void **state)
         tell(130), "The job was deleted by ann (console A) at 2023-11-15 12:02:10Z: it has no due times after that.");
 }
 
+static void a_job_that_vanished_has_no_due_times_to_come(void **state)
+{
+    struct explain_change *c = add_change(-60);
+    (void)state;
+
+    c->added = true; /* that it was removed is not on record */
+    memcpy(c->after, w.facts.now, sizeof c->after);
+    memset(w.facts.now, 0, sizeof w.facts.now);
+    w.facts.found = false;
+    w.facts.now_ms = AT(150);
+    add_successes(0, 120);
+    assert_string_equal(list_states(), "0 success, 60 success, 120 missing");
+}
+
 static void a_broken_schedule_is_said_to_be_broken(void **state)
 {
     (void)state;
@@ -852,6 +866,7 @@ int main(void)
         CASE(a_time_right_behind_a_start_was_too_soon),
         CASE(a_job_has_no_due_times_before_it_was_added),
         CASE(a_job_that_is_gone_is_explained_until_then),
+        CASE(a_job_that_vanished_has_no_due_times_to_come),
         CASE(a_broken_schedule_is_said_to_be_broken),
         CASE(a_rate_goes_by_its_rows_and_by_its_next_time),
         CASE(a_fixed_delay_has_what_fired),
