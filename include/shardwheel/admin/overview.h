@@ -30,7 +30,7 @@ struct overview_job {
     int64_t hour, day; /* runs of the last hour, and of the last 24 */
     int64_t worst_s;   /* of late ones: the latest of the hour */
     int64_t last_run, last_s;
-    bool failing; /* its last run did not end well */
+    bool failing; /* it is there, and its last run did not end well */
 };
 struct overview_jobs {
     struct overview_job *items; /* the most runs of the hour first */

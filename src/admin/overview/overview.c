@@ -159,6 +159,19 @@ static size_t count_failing(const struct overview_jobs *jobs, size_t from, size_
     return n;
 }
 
+/* What was removed fails no more, whatever its last run was. */
+static enum err forget_removed(struct overview_jobs *jobs, size_t from, const int64_t *ids, size_t n,
+                               struct store_session *s, struct errctx *ec)
+{
+    struct names names = {0};
+    enum err e = store_load_job_names(s, ids, n, &names, ec);
+
+    for (size_t i = 0; i < n && !e; i++)
+        jobs->items[from + i].failing = jobs->items[from + i].failing && names_find(&names, ids[i]);
+    names_fini(&names);
+    return e;
+}
+
 /* As many as are wanted: those behind are not looked at, and *all is false. */
 static enum err mark_failing(struct overview_jobs *jobs, struct store_session *s, bool *all, struct errctx *ec)
 {
@@ -178,6 +191,8 @@ static enum err mark_failing(struct overview_jobs *jobs, struct store_session *s
             for (size_t i = 0; i < n; i++)
                 if (jobs->items[at + i].job_id == runs[k].job_id)
                     jobs->items[at + i].failing = failed(&runs[k]);
+        if (!e)
+            e = forget_removed(jobs, at, ids, n, s, ec);
         failing += count_failing(jobs, at, at + n);
     }
     *all = at >= jobs->count;
