@@ -155,13 +155,12 @@ class Database:
         return [line.split("\t") for line in run.stdout.splitlines()]
 
     def make_group(self):
-        """The group's id, without addresses of an executor of an earlier run."""
+        """The group's id, without addresses of an executor of an earlier run. Its jobs stay: some may be the user's."""
         self.query("INSERT INTO xxl_job_group (app_name, title, address_type, update_time) "
                    f"SELECT '{APP}', 'Quickstart', 0, NOW() "
                    f"FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM xxl_job_group WHERE app_name = '{APP}')")
         group = self.query(f"SELECT MIN(id) FROM xxl_job_group WHERE app_name = '{APP}'")[0][0]
-        self.query(f"DELETE FROM xxl_job_info WHERE job_group = {group}; "
-                   f"DELETE FROM xxl_job_registry WHERE registry_key = '{APP}'; "
+        self.query(f"DELETE FROM xxl_job_registry WHERE registry_key = '{APP}'; "
                    f"UPDATE xxl_job_group SET address_list = NULL WHERE id = {group}")
         return group
 
@@ -172,31 +171,48 @@ class Database:
                 fail(f"the executor {address} was not listed within 40 s")
             time.sleep(0.1)
 
+    def load_jobs(self, group):
+        """The demo jobs that are there: name by id."""
+        names = ",".join(f"'{job[0]}'" for job in JOBS)
+        return dict((int(i), name) for i, name in
+                    self.query(f"SELECT id, job_desc FROM xxl_job_info WHERE job_group = {group} "
+                               f"AND author = 'quickstart' AND job_desc IN ({names})"))
+
     def make_jobs(self, group):
-        start_ms = (int(time.time()) + 6) * 1000
+        """Starts the demo jobs, those of an earlier run again. What the user has changed stays as it is."""
+        there = self.load_jobs(group).values()
         rows = ",".join(
             f"({group}, '{desc}', NOW(), NOW(), 'quickstart', '{kind}', '{conf}', 'DO_NOTHING', '{route}', "
-            f"'{handler}', '{param}', 'SERIAL_EXECUTION', {retries}, 'BEAN', {int(kind != 'NONE')}, "
-            f"{start_ms if kind != 'NONE' else 0})"
-            for desc, kind, conf, route, handler, param, retries in JOBS)
-        self.query("INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, "
-                   "schedule_conf, misfire_strategy, executor_route_strategy, executor_handler, executor_param, "
-                   "executor_block_strategy, executor_fail_retry_count, glue_type, trigger_status, trigger_next_time) "
-                   f"VALUES {rows}")
-        self.query(f"UPDATE xxl_job_info p JOIN xxl_job_info c ON c.job_group = {group} AND c.job_desc = '{CHILD}' "
-                   f"SET p.child_jobid = c.id WHERE p.job_group = {group} AND p.job_desc = '{PARENT}'")
-        return dict((int(i), name) for i, name in
-                    self.query(f"SELECT id, job_desc FROM xxl_job_info WHERE job_group = {group}"))
+            f"'{handler}', '{param}', 'SERIAL_EXECUTION', {retries}, 'BEAN', 0, 0)"
+            for desc, kind, conf, route, handler, param, retries in JOBS if desc not in there)
+        if rows:
+            self.query("INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, "
+                       "schedule_conf, misfire_strategy, executor_route_strategy, executor_handler, executor_param, "
+                       "executor_block_strategy, executor_fail_retry_count, glue_type, trigger_status, "
+                       f"trigger_next_time) VALUES {rows}")
+        jobs = self.load_jobs(group)
+        ids = ",".join(map(str, jobs))
+        self.query(f"UPDATE xxl_job_info p JOIN xxl_job_info c ON c.id IN ({ids}) AND c.job_desc = '{CHILD}' "
+                   f"SET p.child_jobid = c.id WHERE p.id IN ({ids}) AND p.job_desc = '{PARENT}'")
+        self.query(f"UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = {(int(time.time()) + 6) * 1000}, "
+                   f"trigger_last_time = 0, update_time = NOW() WHERE id IN ({ids}) AND schedule_type <> 'NONE'")
+        return jobs
+
+    def find_name(self, job):
+        found = self.query(f"SELECT job_desc FROM xxl_job_info WHERE id = {job}")
+        return found[0][0] if found else "?"
 
     def stop_jobs(self, jobs):
         ids = ",".join(map(str, jobs))
-        self.query("UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0, trigger_last_time = 0 "
-                   f"WHERE id IN ({ids})")
+        self.query("UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0, trigger_last_time = 0, "
+                   f"update_time = NOW() WHERE id IN ({ids})")
 
     def results(self, jobs, since_id):
+        """Of all runs: accepted, came back. Of the demo jobs: planned or in progress."""
         ids = ",".join(map(str, jobs))
-        row = self.query(f"SELECT COUNT(*), SUM(trigger_code = 200), SUM(handle_code <> 0) FROM xxl_job_log "
-                         f"WHERE id > {since_id} AND job_id IN ({ids}) AND trigger_code <> 0")[0]
+        row = self.query("SELECT SUM(trigger_code = 200), SUM(trigger_code <> 0 AND handle_code <> 0), "
+                         f"SUM(job_id IN ({ids}) AND trigger_code IN (0, 200) AND handle_code = 0) "
+                         f"FROM xxl_job_log WHERE id > {since_id}")[0]
         return [int(value) if value != "NULL" else 0 for value in row]
 
 
@@ -251,8 +267,9 @@ def trigger_by_hand(jobs, data):
     print(f"shardwheelctl trigger {job}: {run.stdout.strip()}\n", flush=True)
 
 
-def show(node, jobs, shown, until):
-    lateness, retries_next = [], False
+def show(node, database, jobs, shown, until, lateness):
+    """Fills in lateness, so that it is there also after a Ctrl-C."""
+    names, retries_next = dict(jobs), False
     while until is None or time.time() < until:
         try:
             trigger, arrived = shown.get(timeout=0.2)
@@ -261,7 +278,9 @@ def show(node, jobs, shown, until):
                 fail(f"the node ended with status {node.returncode}; its log is above")
             continue
         late_ms = arrived * 1000 - trigger["logDateTime"]
-        name, late = jobs.get(trigger["jobId"], "?"), f"late {late_ms:7.1f} ms"
+        if trigger["jobId"] not in names:
+            names[trigger["jobId"]] = database.find_name(trigger["jobId"])
+        name, late = names[trigger["jobId"]], f"late {late_ms:7.1f} ms"
         if name in (CHILD, BY_HAND) or (name == FAILS and retries_next):
             late = "retry          " if name == FAILS else "asked for      "  # due when it was asked for: never late
         else:
@@ -269,7 +288,6 @@ def show(node, jobs, shown, until):
         retries_next ^= name == FAILS
         due = time.strftime("%H:%M:%S", time.localtime(trigger["logDateTime"] / 1000))
         print(f"  due {due}  {late}  log {trigger['logId']:<8} job {trigger['jobId']:<5} {name}", flush=True)
-    return lateness
 
 
 def main():
@@ -285,8 +303,9 @@ def main():
     # A signal must go through the cleanup below, which stops the node and with it its database.
     signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     port = free_port(args.port)
-    node = subprocess.Popen([os.path.join(TOP, "build", "release", "shardwheel"), "standalone", "--data", data,
-                             f"--server.port={port}"], start_new_session=True, stdout=subprocess.PIPE)
+    node = subprocess.Popen(
+        [os.path.join(TOP, "build", "release", "shardwheel"), "standalone", "--data", data, f"--server.port={port}",
+         "--xxl.job.i18n=en"], start_new_session=True, stdout=subprocess.PIPE)
     shown, lateness, status = queue.Queue(), [], 1
     database = Database(data)
     try:
@@ -299,15 +318,16 @@ def main():
         print(f"\n  console:   http://127.0.0.1:{port}/\n"
               f"  user:      admin\n"
               f"  password:  {load_password(node, data)}\n\n"
+              "your job:  group Quickstart, handler hello (or fail, to see a failure)\n"
               f"API:       docs/api.md; scripts for the console of xxl-job 2.3 to 3.5 work here, too\n"
               f"metrics:   http://127.0.0.1:{port}/metrics, health: /actuator/health\n"
               f"database:  mariadb --socket={database.socket} -uroot xxl_job\n"
-              f"{len(jobs)} jobs made; first fires in about 5 s. "
+              f"{len(jobs)} demo jobs started; first fires in about 5 s. "
               f"{'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
               flush=True)
         trigger_by_hand(jobs, data)
         try:
-            lateness = show(node, jobs, shown, time.time() + args.duration if args.duration else None)
+            show(node, database, jobs, shown, time.time() + args.duration if args.duration else None, lateness)
         except KeyboardInterrupt:
             print()
         status = finish(database, jobs, since_id, lateness, args.duration is not None)
@@ -327,11 +347,12 @@ def main():
 
 def finish(database, jobs, since_id, lateness, judged):
     database.stop_jobs(jobs)
+    print("ending: what is planned is sent, and results come back ...", flush=True)
     deadline = time.time() + 10
-    _, accepted, came_back = database.results(jobs, since_id)
-    while came_back < len(lateness) and time.time() < deadline:
+    accepted, came_back, is_open = database.results(jobs, since_id)
+    while (is_open or came_back < len(lateness)) and time.time() < deadline:
         time.sleep(0.2)
-        _, accepted, came_back = database.results(jobs, since_id)
+        accepted, came_back, is_open = database.results(jobs, since_id)
     lateness.sort()
     if lateness:
         print(f"\n{len(lateness)} fires shown, lateness p50 {lateness[len(lateness) // 2]:.1f} ms, "

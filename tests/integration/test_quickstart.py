@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""tools/quickstart, from the built program on: what it shows, what it leaves, and what it keeps for the next time."""
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pymysql
+import pytest
+
+from harness.node import ROOT
+from harness.process import free_ports, wait_until
+
+DEMO = os.path.join(ROOT, "tools", "quickstart.d", "demo.py")
+
+
+class Quickstart:
+    def __init__(self, folder, number):
+        self.data = os.path.join(folder, "data")
+        self.path = os.path.join(folder, f"out-{number}.txt")
+        with open(self.path, "wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, DEMO, "--data", self.data, "--port", str(free_ports(1))],
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            )
+
+    def text(self):
+        with open(self.path, encoding="utf-8") as file:
+            return file.read()
+
+    def wait_shown(self, pattern):
+        wait_until(lambda: re.search(pattern, self.text()) or self.process.poll() is not None, 60, pattern)
+        assert re.search(pattern, self.text()), self.text()
+
+    def query(self, sql):
+        connection = pymysql.connect(
+            unix_socket=os.path.join(self.data, "mysql.sock"), user="root", database="xxl_job", autocommit=True
+        )
+        with connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall()
+
+    def end(self):
+        """As Ctrl-C does."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(90) == 0, self.text()
+
+
+@pytest.fixture
+def start(tmp_path):
+    started = []
+
+    def make():
+        started.append(Quickstart(str(tmp_path), len(started)))
+        return started[-1]
+
+    yield make
+    for one in started:
+        if one.process.poll() is None:
+            one.process.terminate()
+            one.process.wait(90)
+
+
+DEMO_JOBS = "SELECT id, job_desc FROM xxl_job_info WHERE author = 'quickstart' ORDER BY id"
+
+
+def test_what_the_user_has_made_is_there_the_next_time(start):
+    first = start()
+    first.wait_shown(r"late .* demo: every second")
+    demo = first.query(DEMO_JOBS)
+    first.query(
+        "INSERT INTO xxl_job_info (job_group, job_desc, author, schedule_type, schedule_conf, misfire_strategy, "
+        "executor_route_strategy, executor_handler, executor_block_strategy, executor_fail_retry_count, glue_type, "
+        "trigger_status, trigger_next_time) SELECT id, 'mine', 'me', 'CRON', '* * * * * ?', 'DO_NOTHING', 'FIRST', "
+        "'hello', 'SERIAL_EXECUTION', 0, 'BEAN', 1, (UNIX_TIMESTAMP() + 6) * 1000 FROM xxl_job_group "
+        "WHERE app_name = 'quickstart-executor'"
+    )
+    first.wait_shown(r"late .* mine\n")
+    first.end()
+    assert re.search(r"\n[1-9]\d* fires shown, lateness p50 ", first.text())
+
+    again = start()
+    again.wait_shown(r"late .* mine\n")
+    again.wait_shown(r"late .* demo: every second")
+    assert again.query(DEMO_JOBS) == demo
+    assert again.query("SELECT trigger_status FROM xxl_job_info WHERE job_desc = 'mine'") == ((1,),)
+    # A demo job fails on purpose; no other run did, also at the end of the first time.
+    assert again.query(
+        "SELECT j.job_desc, l.trigger_msg FROM xxl_job_log l JOIN xxl_job_info j ON j.id = l.job_id WHERE "
+        "j.author = 'quickstart' AND j.executor_handler = 'hello' AND (l.trigger_code = 500 OR l.handle_code = 500)"
+    ) == ()
+    again.end()
