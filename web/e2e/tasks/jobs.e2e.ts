@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import { closeBrowser, doTask, type Person } from '../person'
 import { getJob, row } from '../rows'
-import { stage } from '../stage'
+import { stage, word } from '../stage'
 
 afterAll(closeBrowser)
 
@@ -29,6 +29,22 @@ test('add a cron job', () =>
     const answer = await p.context.request.get(`${p.url}/api/v1/jobs?name=made%20in%20a%20browser`)
     const { items } = (await answer.json()) as { items: { scheduleConf: string; executorHandler: string }[] }
     expect(items.map((j) => [j.scheduleConf, j.executorHandler])).toEqual([['0 0/5 * * * ?', 'demoJobHandler']])
+  }))
+
+test('add a job that the filters hide', () =>
+  doTask('add a job that the filters hide', { user: 'admin' }, async (p) => {
+    await p.go('/jobs?text=order-sync')
+    const forms = word('jobs.matching', { n: 1 }).split(' | ')
+    await p.see(p.get('matching').filter({ hasText: forms[1] ?? forms[0] }))
+    await p.click(p.get('add-job'))
+    await p.get('editor-name').fill('hidden by filters')
+    await p.click(p.get('editor-group'))
+    await p.click(p.page.getByRole('option', { name: stage.group.appname }))
+    await p.get('editor-handler').fill('demoJobHandler')
+    await p.get('editor-cron').fill('0 0/5 * * * ?')
+    await p.click(p.get('editor-save'))
+    await p.click(p.get('added-hidden').getByRole('link'))
+    await p.see(p.page.getByRole('heading', { name: 'hidden by filters' }))
   }))
 
 test('edit a schedule', () =>

@@ -107,4 +107,5 @@ export default {
     failed: '{name} was not deleted:',
   },
   connect: 'How to connect an executor',
+  connectGroup: 'The AppName must be that of a group in this list: add one for your executor.',
 }

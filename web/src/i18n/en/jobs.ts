@@ -37,7 +37,8 @@ export default {
   onlyTag: 'Only jobs with the tag {tag}',
   ticks: 'The last 20 due times',
   ticksMissing: 'Some results are missing: the database has no index for them, or the query took too long.',
-  matching: '{n} jobs',
+  matching: '{n} jobs | 1 job | {n} jobs',
+  added: 'The new job does not match the filters:',
   orderOf: 'order as of',
   moved: 'The list has changed: reload',
   next: {
@@ -59,7 +60,7 @@ export default {
     owner: 'Owner',
   },
   count: {
-    all: '{n} jobs',
+    all: '{n} jobs | 1 job | {n} jobs',
     failing: '{n} failing',
     stopped: '{n} stopped',
   },

@@ -106,4 +106,5 @@ export default {
     failed: '{name} 未被删除：',
   },
   connect: '如何接入执行器',
+  connectGroup: 'AppName 必须是上面某个执行器的 AppName：请先为您的程序新增执行器。',
 }

@@ -38,6 +38,7 @@ export default {
   ticks: '最近 20 次触发',
   ticksMissing: '部分触发记录未显示：数据库缺少索引，或查询超时。',
   matching: '{n} 个任务',
+  added: '新任务不符合当前的筛选条件：',
   orderOf: '排序时间',
   moved: '列表有变化：点击刷新',
   next: {

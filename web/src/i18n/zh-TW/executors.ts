@@ -106,4 +106,5 @@ export default {
     failed: '{name} 未被刪除：',
   },
   connect: '如何接入執行器',
+  connectGroup: 'AppName 必須是上面某個執行器的 AppName：請先為您的程式新增執行器。',
 }

@@ -38,6 +38,7 @@ export default {
   ticks: '最近 20 次觸發',
   ticksMissing: '部分觸發紀錄未顯示：資料庫缺少索引，或查詢逾時。',
   matching: '{n} 個任務',
+  added: '新任務不符合目前的篩選條件：',
   orderOf: '排序時間',
   moved: '清單有變動：點擊更新',
   next: {
