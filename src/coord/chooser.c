@@ -178,6 +178,8 @@ static void tell_why_none(struct chooser *c, int64_t floor, int64_t now_mono_ms)
                                     "%scandidate %zu (%s) takes writes and knows generation %" PRId64
                                     " only, where %" PRId64 " was in use",
                                     len ? "; " : "", i + 1, f->server, f->generation, floor);
+        else if (c->count == 1)
+            len += (size_t)snprintf(c->why, sizeof c->why, "%s", f->why[0] ? f->why : "not looked at yet");
         else
             len += (size_t)snprintf(c->why + len, sizeof c->why - len, "%scandidate %zu: %s", len ? "; " : "", i + 1,
                                     f->why[0] ? f->why : "not looked at yet");

@@ -36,6 +36,12 @@ void primary_set_changed(struct primary *p, void (*changed)(void *arg, int64_t g
     mutex_unlock(&p->lock);
 }
 
+/* Of one server there is nothing to agree on: most often its name or the password is wrong. */
+static const char *say_none(const struct primary *p)
+{
+    return hosts_count(p->hosts) > 1 ? "no database server is agreed on" : "it cannot be used";
+}
+
 bool primary_is_healthy(struct primary *p, char why[PRIMARY_WHY_MAX])
 {
     bool used;
@@ -43,7 +49,7 @@ bool primary_is_healthy(struct primary *p, char why[PRIMARY_WHY_MAX])
     mutex_lock(&p->lock);
     used = p->is_used;
     if (!used)
-        snprintf(why, PRIMARY_WHY_MAX, "no database server is agreed on: %.700s", p->why);
+        snprintf(why, PRIMARY_WHY_MAX, "%s: %.700s", say_none(p), p->why);
     mutex_unlock(&p->lock);
     return used;
 }
@@ -357,7 +363,7 @@ enum err primary_start(struct primary *p, struct errctx *ec)
     while (!p->is_used && cond_wait_until(&p->settled, &p->lock, deadline))
         ;
     if (!p->is_used)
-        e = err_set(ec, ERR_LOST, "no database server is agreed on: %s", p->why);
+        e = err_set(ec, ERR_LOST, "%s: %s", say_none(p), p->why);
     mutex_unlock(&p->lock);
     return e;
 }
