@@ -85,6 +85,9 @@ def test_what_the_user_has_made_is_there_the_next_time(start):
     again.wait_shown(r"late .* demo: every second")
     assert again.query(DEMO_JOBS) == demo
     assert again.query("SELECT trigger_status FROM xxl_job_info WHERE job_desc = 'mine'") == ((1,),)
+    # They were stopped on record, so that their due times in between have a reason.
+    stopped = again.query("SELECT DISTINCT target FROM shardwheel_audit WHERE action = 'job.stop'")
+    assert len(stopped) == len([name for _, name in demo if name not in ("demo: child of it", "demo: only by hand")])
     # A demo job fails on purpose; no other run did, also at the end of the first time.
     assert again.query(
         "SELECT j.job_desc, l.trigger_msg FROM xxl_job_log l JOIN xxl_job_info j ON j.id = l.job_id WHERE "

@@ -143,6 +143,36 @@ class Executor:
                 time.sleep(0.5)
 
 
+class Console:
+    """What is done through api/v1 is on record: due times of a stopped job have a reason afterwards."""
+
+    def __init__(self, port, password):
+        self.port, self.headers = port, {"Content-Type": "application/json"}
+        answer = self.call("POST", "/session", {"username": "admin", "password": password}) if password else None
+        if answer:
+            self.headers["Cookie"] = answer.getheader("Set-Cookie", "").split(";")[0]
+
+    def call(self, method, path, body=None):
+        """The answer; None where it is a refusal."""
+        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            conn.request(method, f"/api/v1{path}", json.dumps(body or {}), self.headers)
+            answer = conn.getresponse()
+            return answer if answer.status < 300 else None
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            conn.close()
+
+    def act(self, verb, jobs):
+        """Start or stop: whether all were; False also where the password has been changed."""
+        if "Cookie" not in self.headers:
+            return False
+        done = all([self.call("POST", f"/jobs/{job}/{verb}") for job in jobs])
+        self.call("DELETE", "/session")
+        return done
+
+
 class Database:
     def __init__(self, data):
         self.socket = os.path.join(data, "mysql.sock")
@@ -179,7 +209,7 @@ class Database:
                                f"AND author = 'quickstart' AND job_desc IN ({names})"))
 
     def make_jobs(self, group):
-        """Starts the demo jobs, those of an earlier run again. What the user has changed stays as it is."""
+        """Those that are missing: name by id of all. What the user has changed stays as it is."""
         there = self.load_jobs(group).values()
         rows = ",".join(
             f"({group}, '{desc}', NOW(), NOW(), 'quickstart', '{kind}', '{conf}', 'DO_NOTHING', '{route}', "
@@ -194,18 +224,27 @@ class Database:
         ids = ",".join(map(str, jobs))
         self.query(f"UPDATE xxl_job_info p JOIN xxl_job_info c ON c.id IN ({ids}) AND c.job_desc = '{CHILD}' "
                    f"SET p.child_jobid = c.id WHERE p.id IN ({ids}) AND p.job_desc = '{PARENT}'")
-        self.query(f"UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = {(int(time.time()) + 6) * 1000}, "
-                   f"trigger_last_time = 0, update_time = NOW() WHERE id IN ({ids}) AND schedule_type <> 'NONE'")
         return jobs
+
+    def start_jobs(self, jobs, console):
+        ids = ",".join(map(str, jobs))
+        scheduled = self.query(f"SELECT id FROM xxl_job_info WHERE id IN ({ids}) AND schedule_type <> 'NONE' "
+                               "AND trigger_status = 0")
+        if scheduled and not console.act("start", [row[0] for row in scheduled]):
+            self.query("UPDATE xxl_job_info SET trigger_status = 1, trigger_last_time = 0, update_time = NOW(), "
+                       f"trigger_next_time = {(int(time.time()) + 6) * 1000} "
+                       f"WHERE id IN ({','.join(row[0] for row in scheduled)}) AND trigger_status = 0")
 
     def find_name(self, job):
         found = self.query(f"SELECT job_desc FROM xxl_job_info WHERE id = {job}")
         return found[0][0] if found else "?"
 
-    def stop_jobs(self, jobs):
+    def stop_jobs(self, jobs, console):
         ids = ",".join(map(str, jobs))
-        self.query("UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0, trigger_last_time = 0, "
-                   f"update_time = NOW() WHERE id IN ({ids})")
+        started = self.query(f"SELECT id FROM xxl_job_info WHERE id IN ({ids}) AND trigger_status = 1")
+        if started and not console.act("stop", [row[0] for row in started]):
+            self.query("UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0, trigger_last_time = 0, "
+                       f"update_time = NOW() WHERE id IN ({ids})")
 
     def results(self, jobs, since_id):
         """Of all runs: accepted, came back. Of the demo jobs: planned or in progress."""
@@ -244,9 +283,9 @@ def load_password(node, data):
                 file.write(found[1])
     try:
         with open(path, encoding="utf-8") as file:
-            return f"{file.read()}  (unless you have changed it)"
+            return file.read()
     except OSError:
-        return "was shown when this database was made; --fresh makes another"
+        return None
 
 
 def load_token(data):
@@ -314,10 +353,14 @@ def main():
         group = database.make_group()
         executor = Executor(port, load_token(data), shown)
         database.wait_listed(group, executor.address)
+        password = load_password(node, data)
         jobs = database.make_jobs(group)
+        database.start_jobs(jobs, Console(port, password))
+        told = f"{password}  (unless you have changed it)" if password else (
+            "was shown when this database was made; --fresh makes another")
         print(f"\n  console:   http://127.0.0.1:{port}/\n"
               f"  user:      admin\n"
-              f"  password:  {load_password(node, data)}\n\n"
+              f"  password:  {told}\n\n"
               "your job:  group Quickstart, handler hello (or fail, to see a failure)\n"
               f"API:       docs/api.md; scripts for the console of xxl-job 2.3 to 3.5 work here, too\n"
               f"metrics:   http://127.0.0.1:{port}/metrics, health: /actuator/health\n"
@@ -330,6 +373,7 @@ def main():
             show(node, database, jobs, shown, time.time() + args.duration if args.duration else None, lateness)
         except KeyboardInterrupt:
             print()
+        database.stop_jobs(jobs, Console(port, password))
         status = finish(database, jobs, since_id, lateness, args.duration is not None)
         executor.leave()
     except KeyboardInterrupt:
@@ -346,7 +390,6 @@ def main():
 
 
 def finish(database, jobs, since_id, lateness, judged):
-    database.stop_jobs(jobs)
     print("ending: what is planned is sent, and results come back ...", flush=True)
     deadline = time.time() + 10
     accepted, came_back, is_open = database.results(jobs, since_id)
