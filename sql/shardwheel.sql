@@ -53,6 +53,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_node (
   owned INT NOT NULL COMMENT 'shards that it owns',
   drain TINYINT NOT NULL COMMENT '1: it shall own none; written by shardwheelctl',
   release_shard INT NOT NULL COMMENT 'a shard that it shall let go to another node, or -1; written by shardwheelctl',
+  flows TINYINT NOT NULL DEFAULT 0 COMMENT '1: it knows flows',
   PRIMARY KEY (incarnation)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
@@ -260,4 +261,112 @@ CREATE TABLE IF NOT EXISTS shardwheel_event (
   PRIMARY KEY (id),
   KEY shardwheel_event_at (at_ms),
   KEY shardwheel_event_job (job_id, at_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_flow (
+  id INT NOT NULL AUTO_INCREMENT,
+  name VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'as in the document of its newest version',
+  started TINYINT NOT NULL COMMENT '1: its schedule is followed',
+  version INT NOT NULL COMMENT 'the newest one, with which new runs begin',
+  next_s BIGINT NULL COMMENT 'epoch second of its next due time; NULL: none',
+  changed_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_flow_name (name),
+  KEY shardwheel_flow_next (next_s)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_flow_version (
+  flow_id INT NOT NULL,
+  version INT NOT NULL,
+  document MEDIUMTEXT NOT NULL COMMENT 'JSON, see docs/flows.md; never changed',
+  at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  who VARCHAR(100) NOT NULL,
+  PRIMARY KEY (flow_id, version)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_flow_run (
+  id BIGINT NOT NULL AUTO_INCREMENT COMMENT 'its shard is id % N',
+  flow_id INT NOT NULL,
+  version INT NOT NULL COMMENT 'of the flow, with which it began',
+  state TINYINT NOT NULL COMMENT '0 in line, 1 running, 2 succeeded, 3 failed, 4 cancelled, 5 skipped',
+  kind CHAR(1) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'C schedule, F misfire, M by hand, A API, P step of another run',
+  due_s BIGINT NOT NULL COMMENT 'epoch second that it stands for',
+  parameters MEDIUMTEXT NULL COMMENT 'JSON object of those that were given',
+  request_key VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'of who asked for it: the same key gives the same run',
+  parent_run BIGINT NULL COMMENT 'of which it is a step',
+  parent_step INT NULL,
+  depth INT NOT NULL COMMENT '0: it is no step',
+  who VARCHAR(100) NOT NULL COMMENT 'who asked for it; empty: its schedule',
+  created_ms BIGINT NOT NULL COMMENT 'by the clock of the database, as all times of runs and steps',
+  started_ms BIGINT NULL,
+  ended_ms BIGINT NULL,
+  look_ms BIGINT NULL COMMENT 'when its owner is to look at it; 0: at once; NULL: it has ended',
+  late_told TINYINT NOT NULL COMMENT '1: its deadline has passed, and people were told',
+  message VARCHAR(500) NULL COMMENT 'why it did not start, or failed',
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_flow_run_key (flow_id, request_key),
+  KEY shardwheel_flow_run_look (look_ms),
+  KEY shardwheel_flow_run_state (flow_id, state, id),
+  KEY shardwheel_flow_run_parent (parent_run)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_flow_step (
+  run_id BIGINT NOT NULL COMMENT 'a row for each step that does not wait for others any more',
+  step INT NOT NULL COMMENT 'its place in the document, from 0',
+  state TINYINT NOT NULL COMMENT '0 waiting, 1 running, 2 succeeded, 3 failed, 4 skipped, 5 cancelled',
+  log_id BIGINT NULL COMMENT 'of a job: row of xxl_job_log of its last try',
+  child_run BIGINT NULL COMMENT 'of a flow: its run',
+  tries INT NOT NULL,
+  wake_ms BIGINT NULL COMMENT 'when a wait is over, or the next try is made',
+  started_ms BIGINT NULL,
+  ended_ms BIGINT NULL,
+  code INT NULL COMMENT 'of its run, when it has ended',
+  address VARCHAR(255) NULL COMMENT 'of the executor',
+  result MEDIUMTEXT NULL COMMENT 'what the executor reported; of a map or a broadcast a JSON array',
+  message VARCHAR(1000) NULL COMMENT 'why it failed, was skipped or waits',
+  items INT NULL COMMENT 'of a map or a broadcast: how many',
+  items_begun INT NULL,
+  items_ended INT NULL,
+  items_failed INT NULL,
+  who VARCHAR(100) NULL COMMENT 'who decided by hand',
+  remark VARCHAR(500) NULL,
+  PRIMARY KEY (run_id, step)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_flow_item (
+  run_id BIGINT NOT NULL COMMENT 'a row for each item of a map, and each address of a broadcast, that has begun',
+  step INT NOT NULL,
+  item INT NOT NULL COMMENT 'from 0',
+  state TINYINT NOT NULL COMMENT 'as of a step',
+  log_id BIGINT NULL COMMENT 'row of xxl_job_log of its last try',
+  tries INT NOT NULL,
+  wake_ms BIGINT NULL COMMENT 'when the next try is made',
+  started_ms BIGINT NULL,
+  ended_ms BIGINT NULL,
+  code INT NULL,
+  address VARCHAR(255) NULL,
+  result MEDIUMTEXT NULL,
+  message VARCHAR(1000) NULL,
+  PRIMARY KEY (run_id, step, item),
+  KEY shardwheel_flow_item_wake (wake_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_flow_fire (
+  log_id BIGINT NOT NULL COMMENT 'row of xxl_job_log of a try whose end the flow has not seen yet',
+  run_id BIGINT NOT NULL,
+  step INT NOT NULL,
+  item INT NOT NULL COMMENT '-1: the step has none',
+  PRIMARY KEY (log_id),
+  KEY shardwheel_flow_fire_run (run_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_flow_request (
+  id BIGINT NOT NULL AUTO_INCREMENT COMMENT 'what people ask of a run; its owner does it and deletes the row',
+  run_id BIGINT NOT NULL,
+  step INT NOT NULL COMMENT '-1: it is about the run',
+  action VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'cancel, rerun; of a step: retry, skip, done, approve, reject',
+  who VARCHAR(100) NOT NULL,
+  remark VARCHAR(500) NOT NULL,
+  PRIMARY KEY (id),
+  KEY shardwheel_flow_request_run (run_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -151,7 +151,7 @@ def test_tables_of_the_release_before_are_upgraded_by_a_start(request, make_worl
     after = columns(world.tables)
     assert set(before) <= set(after), "a column has changed"
     assert [row for row in after if not row[0].startswith("shardwheel_")] == original
-    assert world.tables.value("SELECT version FROM shardwheel_schema") == 2
+    assert world.tables.value("SELECT version FROM shardwheel_schema") == 3
     assert world.tables.rows("SELECT shards, zone_database, zone_cron FROM shardwheel_cluster") == [
         {"shards": 4, "zone_database": "UTC", "zone_cron": "UTC"}]
     assert "added column shardwheel_cluster.zone_database" in node.log_text()

@@ -11,12 +11,16 @@ static const struct {
     int version;
     const char *name;
 } tables[] = {
-    {1, "shardwheel_cluster"}, {1, "shardwheel_shard"},   {1, "shardwheel_cursor"},   {1, "shardwheel_node"},
-    {1, "shardwheel_guard"},   {1, "shardwheel_reshard"}, {1, "shardwheel_takeover"}, {2, "shardwheel_schema"},
-    {2, "shardwheel_beats"},   {2, "shardwheel_job"},     {2, "shardwheel_later"},    {2, "shardwheel_alarm"},
-    {2, "shardwheel_audit"},   {2, "shardwheel_role"},    {2, "shardwheel_session"},  {2, "shardwheel_token"},
-    {2, "shardwheel_login"},   {2, "shardwheel_minute"},  {2, "shardwheel_event"},    {2, "shardwheel_removed"},
-    {2, "shardwheel_channel"}, {2, "shardwheel_told"},    {2, "shardwheel_primary"},
+    {1, "shardwheel_cluster"},      {1, "shardwheel_shard"},     {1, "shardwheel_cursor"},
+    {1, "shardwheel_node"},         {1, "shardwheel_guard"},     {1, "shardwheel_reshard"},
+    {1, "shardwheel_takeover"},     {2, "shardwheel_schema"},    {2, "shardwheel_beats"},
+    {2, "shardwheel_job"},          {2, "shardwheel_later"},     {2, "shardwheel_alarm"},
+    {2, "shardwheel_audit"},        {2, "shardwheel_role"},      {2, "shardwheel_session"},
+    {2, "shardwheel_token"},        {2, "shardwheel_login"},     {2, "shardwheel_minute"},
+    {2, "shardwheel_event"},        {2, "shardwheel_removed"},   {2, "shardwheel_channel"},
+    {2, "shardwheel_told"},         {2, "shardwheel_primary"},   {3, "shardwheel_flow"},
+    {3, "shardwheel_flow_version"}, {3, "shardwheel_flow_run"},  {3, "shardwheel_flow_step"},
+    {3, "shardwheel_flow_item"},    {3, "shardwheel_flow_fire"}, {3, "shardwheel_flow_request"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the
@@ -32,6 +36,7 @@ static const struct {
     {2, "shardwheel_cluster", "zone_cron", "VARCHAR(80) NULL COMMENT 'zone of cron expressions, likewise'"},
     {2, "shardwheel_shard", "claims",
      "BIGINT NOT NULL DEFAULT 0 COMMENT 'raised by each claim where several servers take writes (Galera)'"},
+    {3, "shardwheel_node", "flows", "TINYINT NOT NULL DEFAULT 0 COMMENT '1: it knows flows'"},
 };
 
 enum err upgrade_check_version(int found, int own, struct errctx *ec)

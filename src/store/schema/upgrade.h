@@ -15,7 +15,7 @@
 
 #include "store/schema/schema.h"
 
-#define OWN_VERSION 2 /* raised by one with each release that adds something */
+#define OWN_VERSION 3 /* raised by one with each release that adds something */
 
 /* The version of a database whose tables of ours have this version on record; 0: they are not there. ERR_STATE names
  * both versions and what to do when `own`, a release's, cannot work with it. Pure. */
