@@ -93,11 +93,12 @@ enum trigger_kind {
     TRIGGER_MANUAL,  /* somebody asked for it */
     TRIGGER_PARENT,  /* the job's parent has ended well */
     TRIGGER_API,     /* a program asked for it */
+    TRIGGER_FLOW,    /* it is a step of a flow run */
     TRIGGER_KINDS
 };
 const char *trigger_kind_name(enum trigger_kind kind); /* "cron", ...: as shown in trigger_msg */
 
-/* The letter of a kind in marks and in shardwheel_later: C F R M P A, in the order above. */
+/* The letter of a kind in marks and in shardwheel_later: C F R M P A W, in the order above. */
 char trigger_kind_letter(enum trigger_kind kind);
 bool trigger_kind_of_letter(char letter, enum trigger_kind *out); /* false: it stands for none */
 
@@ -143,6 +144,8 @@ struct fire {
     struct group_spec *target; /* where it goes; NULL: what the registry knows of the group. One reference owned */
     bool addresses_given;      /* with the order: those of `target` are not the group's */
     int generation;            /* 1: a child, 2: a child's child; 0: neither. With GENERATION_LOST for each lost run */
+    int64_t flow_run;          /* of TRIGGER_FLOW: the flow run, and the place of the step; 0 once it is a later row */
+    int flow_step, flow_item; /* the item is in memory only; -1: none */
     int64_t source;            /* what a direct retry repeats; of FIRE_LATER: its later row; 0: none, or read back */
     struct fire_own *own;      /* of FIRE_LATER: never NULL there once it is in memory. Owned. */
 };
@@ -170,11 +173,12 @@ bool fire_parse_sharding(const char *text, int *index, int *total);
 /* ---- direct fires ------------------------------------------------------------------------------------------------ */
 
 /* Fires that are no shard's (`shard` is -1): made, written and sent once by one node. Their rows carry the mark
- *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry, M manual, P parent, A API; then :G<generation>, if any
+ *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry, M manual, P parent, A API; then :G<generation>, if any;
+ *                                      W<run>.<step> flow
  * No takeover loads them. Once the incarnation is gone, what is open of it is ended as "delivery unknown". */
 #define INCARNATION_MAX 33 /* with its NUL */
 void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100]);
-/* due_s, kind, generation */
+/* due_s, kind, generation, flow_run, flow_step */
 bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX]);
 
 /* A copy of the job, one reference, with that parameter (NULL stays NULL) and retry count. NULL when out of memory. */

@@ -183,14 +183,15 @@ struct fact {
     int64_t first_s; /* 0: it has none */
 };
 
-#define FACTS_MAX 16
+#define FACTS_MAX 18
 
 static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
 {
-    static const char *const json[TRIGGER_KINDS] = {"schedule", "misfire", "retry", "manual", "parent", "api"};
+    static const char *const json[TRIGGER_KINDS] = {"schedule", "misfire", "retry", "manual", "parent", "api", "flow"};
     static const char *const text[TRIGGER_KINDS] = {
         "waiting fires of schedules", "misfires that wait",   "waiting retries",
-        "waiting manual runs",        "child jobs that wait", "waiting runs of programs"};
+        "waiting manual runs",        "child jobs that wait", "waiting runs of programs",
+        "waiting steps of flows"};
     size_t n = 0;
 
     for (int k = 0; k < TRIGGER_KINDS; k++)

@@ -7,6 +7,7 @@ const char *trigger_kind_name(enum trigger_kind kind)
     static const char *const names[TRIGGER_KINDS] = {
         [TRIGGER_CRON] = "cron",     [TRIGGER_MISFIRE] = "misfire", [TRIGGER_RETRY] = "retry",
         [TRIGGER_MANUAL] = "manual", [TRIGGER_PARENT] = "parent",   [TRIGGER_API] = "api",
+        [TRIGGER_FLOW] = "flow",
     };
 
     return names[kind];
@@ -15,6 +16,7 @@ const char *trigger_kind_name(enum trigger_kind kind)
 static const char letters[TRIGGER_KINDS] = {
     [TRIGGER_CRON] = 'C',   [TRIGGER_MISFIRE] = 'F', [TRIGGER_RETRY] = 'R',
     [TRIGGER_MANUAL] = 'M', [TRIGGER_PARENT] = 'P',  [TRIGGER_API] = 'A',
+    [TRIGGER_FLOW] = 'W',
 };
 
 char trigger_kind_letter(enum trigger_kind kind)

@@ -110,19 +110,21 @@ static bool read_kind(const char **at, enum trigger_kind *out)
 
 void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100])
 {
-    char generation[16] = "";
+    char behind[40] = "";
 
-    if (fire->generation > 0)
-        snprintf(generation, sizeof generation, ":G%d", fire->generation);
+    if (fire->kind == TRIGGER_FLOW)
+        snprintf(behind, sizeof behind, "%" PRId64 ".%d", fire->flow_run, fire->flow_step);
+    else if (fire->generation > 0)
+        snprintf(behind, sizeof behind, ":G%d", fire->generation);
     snprintf(out, 100, "%s%.32s:%" PRId64 ":%c%s%s", direct_head, incarnation, fire->due_s,
-             trigger_kind_letter(fire->kind), generation, mark_tail);
+             trigger_kind_letter(fire->kind), behind, mark_tail);
 }
 
 bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX])
 {
     enum trigger_kind kind;
     size_t len = 0;
-    int64_t due_s, generation = 0;
+    int64_t due_s, generation = 0, run = 0, step = 0;
 
     if (!text || !skip_text(&text, direct_head))
         return false;
@@ -130,6 +132,9 @@ bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation
         len++;
     const char *at = text + len;
     if (len == 0 || !skip_text(&at, ":") || !read_number(&at, &due_s) || !skip_text(&at, ":") || !read_kind(&at, &kind))
+        return false;
+    if (kind == TRIGGER_FLOW &&
+        (!read_number(&at, &run) || !skip_text(&at, ".") || !read_number(&at, &step) || step > INT32_MAX))
         return false;
     if (skip_text(&at, ":G") && (!read_number(&at, &generation) || generation > INT32_MAX))
         return false;
@@ -141,6 +146,8 @@ bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation
     out->epoch = 0;
     out->kind = kind;
     out->generation = (int)generation;
+    out->flow_run = run;
+    out->flow_step = (int)step;
     out->flags = 0;
     return true;
 }

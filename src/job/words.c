@@ -53,6 +53,7 @@ static const char *const kinds[TRIGGER_KINDS][LANGS] = {
     [TRIGGER_CRON] = {"定时", "定時", "cron"},           [TRIGGER_MISFIRE] = {"过期补偿", "過期補償", "misfire"},
     [TRIGGER_RETRY] = {"失败重试", "失敗重試", "retry"}, [TRIGGER_MANUAL] = {"手动", "手動", "manual"},
     [TRIGGER_PARENT] = {"父任务", "父任務", "parent"},   [TRIGGER_API] = {"API", "API", "api"},
+    [TRIGGER_FLOW] = {"流程", "流程", "flow"},
 };
 
 enum lang lang_parse(const char *name)

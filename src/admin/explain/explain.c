@@ -316,6 +316,7 @@ static void say_why(struct work *w, const struct explain_row *row, struct explai
     case TRIGGER_RETRY: item->origin = ORIGIN_RETRY; break;
     case TRIGGER_MISFIRE: item->origin = ORIGIN_MISFIRE; break;
     case TRIGGER_CRON: say_why_not_due(w, row, item); break;
+    case TRIGGER_FLOW: /* TODO */
     case TRIGGER_KINDS: break;
     }
 }

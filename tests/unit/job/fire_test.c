@@ -53,6 +53,7 @@ static void marks_of_later_rows_have_their_kind(void **state)
         {TRIGGER_CRON, "<!--sw:p:5:1:KC:O4-->"},   {TRIGGER_MISFIRE, "<!--sw:p:5:1:KF:O4-->"},
         {TRIGGER_RETRY, "<!--sw:p:5:1:KR:O4-->"},  {TRIGGER_MANUAL, "<!--sw:p:5:1:KM:O4-->"},
         {TRIGGER_PARENT, "<!--sw:p:5:1:KP:O4-->"}, {TRIGGER_API, "<!--sw:p:5:1:KA:O4-->"},
+        {TRIGGER_FLOW, "<!--sw:p:5:1:KW:O4-->"},
     };
     struct fire back;
 

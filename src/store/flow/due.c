@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Flows that are due by their schedule. */
+#include "shardwheel/store/flow_move.h"
+#include "store/conn/rows.h"
+
+#include <inttypes.h>
+
+enum err store_find_due_flows(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t now_s,
+                              size_t max, struct due_flow **out, size_t *count, struct errctx *ec)
+{
+    static const struct row_type flows = ROWS(struct due_flow, FIELDS(struct due_flow, id, version, next_s));
+    struct sqlbuf *q =
+        store_sql(s, "SELECT id, version, next_s FROM shardwheel_flow WHERE next_s <= ? AND started = 1", now_s);
+
+    sql_and_shards(q, "id", shards, shard_count, n);
+    sql_put(q, " ORDER BY next_s, id LIMIT ?", (int64_t)max);
+    enum err e = store_read_array(s, &flows, out, count, ec);
+    return e ? err_wrap(ec, e, "look for flows that are due") : ERR_OK;
+}
+
+static enum err insert_run(struct store_session *s, const struct flow_start *start, enum flow_run_state state,
+                           char kind, const char *message, struct errctx *ec)
+{
+    const char letter[] = {kind, '\0'};
+    bool ended = state == FLOW_RUN_SKIPPED;
+    const char *look = ended ? "NULL" : state == FLOW_RUN_QUEUED ? "253402300799999" : "0";
+
+    return store_exec(s, NULL, ec,
+                      "INSERT INTO shardwheel_flow_run (flow_id, version, state, kind, due_s, depth, who, created_ms, "
+                      "ended_ms, look_ms, late_told, message) VALUES (?, ?, ?, ?, ?, 0, '', " STORE_NOW_MS
+                      ", ?, ?, 0, ?)",
+                      start->flow.id, start->flow.version, state, letter, start->flow.next_s,
+                      sql_word(ended ? STORE_NOW_MS : "NULL"), sql_word(look), sql_or_null(message));
+}
+
+/* What its policy makes of a run while others are open. */
+static enum err write_run(struct store_session *s, const struct flow_start *start, struct errctx *ec)
+{
+    int64_t running = 0, queued = 0;
+    enum err e = ERR_OK;
+
+    if (start->policy != FLOW_WHEN_PARALLEL)
+        e = store_number(s, 0, &running, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = ? AND state = ?",
+                         start->flow.id, FLOW_RUN_RUNNING);
+    if (!e && start->policy == FLOW_WHEN_QUEUE)
+        e = store_number(s, 0, &queued, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = ? AND state = ?",
+                         start->flow.id, FLOW_RUN_QUEUED);
+    if (e)
+        return e;
+    if (running == 0 && queued == 0)
+        return insert_run(s, start, FLOW_RUN_RUNNING, start->kind, NULL, ec);
+    if (start->policy == FLOW_WHEN_SKIP)
+        return insert_run(s, start, FLOW_RUN_SKIPPED, start->kind, "the run before was still open", ec);
+    if (queued >= start->queue_max)
+        return insert_run(s, start, FLOW_RUN_SKIPPED, start->kind, "too many runs wait in line", ec);
+    return insert_run(s, start, FLOW_RUN_QUEUED, start->kind, NULL, ec);
+}
+
+static enum err start_in_txn(struct store_session *s, struct flow_epoch epoch, const struct flow_start *start,
+                             struct errctx *ec)
+{
+    int64_t found = 0, same = 0;
+    enum err e = store_number(s, -1, &found, ec,
+                              "SELECT epoch FROM shardwheel_shard WHERE shard = ? LOCK IN SHARE MODE", epoch.shard);
+
+    if (!e && found != epoch.epoch)
+        return err_set(ec, ERR_STATE, "fenced: the shard is at epoch %" PRId64 ", ours is %" PRId64, found,
+                       epoch.epoch);
+    if (!e)
+        e = store_number(s, 0, &same, ec,
+                         "SELECT COUNT(*) FROM (SELECT id FROM shardwheel_flow WHERE id = ? AND version = ? AND "
+                         "started = 1 AND next_s = ? FOR UPDATE) f",
+                         start->flow.id, start->flow.version, start->flow.next_s);
+    if (e || !same)
+        return e;
+    e = store_exec(s, NULL, ec, "UPDATE shardwheel_flow SET next_s = ? WHERE id = ?",
+                   start->new_next_s ? sql_of_int(start->new_next_s) : sql_word("NULL"), start->flow.id);
+    if (!e && start->missed)
+        e = insert_run(s, start, FLOW_RUN_SKIPPED, 'C', start->missed, ec);
+    if (!e && start->run)
+        e = write_run(s, start, ec);
+    return e ? e : store_commit_txn(s, ec);
+}
+
+enum err store_start_due_flow(struct store_session *s, struct flow_epoch epoch, const struct flow_start *start,
+                              struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = start_in_txn(s, epoch, start, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "start flow %" PRId64, start->flow.id) : ERR_OK;
+}

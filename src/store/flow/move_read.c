@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* What a move reads of its runs, in its transaction. */
+#include "shardwheel/job/codes.h"
+#include "store/flow/move.h"
+
+#include <stdlib.h>
+
+/* Rows are read in the order of their runs: of each run they are a slice. */
+#define SLICES(batch, list, member, counter)                                                                           \
+    do {                                                                                                               \
+        size_t at_ = 0;                                                                                                \
+        for (size_t r_ = 0; r_ < (batch)->runs.count; r_++) {                                                          \
+            struct flow_moving *run_ = &(batch)->runs.items[r_];                                                       \
+            while (at_ < (list).count && (list).items[at_].run_id < run_->id)                                          \
+                at_++;                                                                                                 \
+            run_->member = (list).items + at_;                                                                         \
+            while (at_ < (list).count && (list).items[at_].run_id == run_->id)                                         \
+                at_++, run_->counter++;                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+static enum err lock_runs(struct store_session *s, const struct flow_move_order *order, struct flow_batch *batch,
+                          struct errctx *ec)
+{
+    static const struct row_type runs =
+        ROWS(struct flow_moving, FIELDS(struct flow_moving, id, flow_id, version, state, kind, due_s),
+             NULL_TEXTS(struct flow_moving, parameters),
+             FIELDS(struct flow_moving, parent_run, parent_step, depth, created_ms, started_ms, ended_ms, look_ms,
+                    late_told),
+             NULL_TEXTS(struct flow_moving, message));
+    enum err e = ERR_OK;
+
+    for (size_t at = 0; at < order->run_count && !e; at += STORE_LIST_MAX) {
+        struct sqlbuf *q = store_sql(
+            s,
+            "SELECT id, flow_id, version, state, kind, due_s, parameters, parent_run, parent_step, depth, created_ms, "
+            "started_ms, ended_ms, look_ms, late_told, message FROM shardwheel_flow_run FORCE INDEX (PRIMARY) WHERE id "
+            "IN (?)",
+            sql_part(order->run_ids, order->run_count, at));
+        sql_and_shards(q, "id", batch->shards, batch->shard_count, order->n);
+        sql_puts(q, " ORDER BY id FOR UPDATE");
+        e = store_append_list(s, &runs, &batch->runs, ec);
+    }
+    return e;
+}
+
+#define TRY(type)                                                                                                      \
+    FIELDS(type, now.state, now.log_id, now.tries, now.wake_ms, now.started_ms, now.ended_ms, now.code),               \
+        NULL_TEXTS(type, now.address, now.result, now.message)
+#define TRY_COLUMNS "state, log_id, tries, wake_ms, started_ms, ended_ms, code, address, result, message"
+
+static enum err read_steps(struct store_session *s, struct flow_batch *batch, struct errctx *ec)
+{
+    static const struct row_type steps =
+        ROWS(struct flow_step_row, FIELDS(struct flow_step_row, run_id, step), TRY(struct flow_step_row),
+             FIELDS(struct flow_step_row, child_run, items, items_begun, items_ended, items_failed),
+             NULL_TEXTS(struct flow_step_row, who, remark));
+
+    store_sql(s,
+              "SELECT run_id, step, " TRY_COLUMNS ", child_run, items, items_begun, items_ended, items_failed, who, "
+              "remark FROM shardwheel_flow_step WHERE run_id IN (?) ORDER BY run_id, step",
+              sql_each(batch->runs.items, batch->runs.count, id));
+    enum err e = store_append_list(s, &steps, &batch->steps, ec);
+    SLICES(batch, batch->steps, steps, step_count);
+    return e;
+}
+
+static bool finish_end(const struct store_session *s, const struct db_rows *row, void *item)
+{
+    struct flow_fire_end *end = item;
+
+    (void)s;
+    end->gone = !db_text(row, 4);
+    return true;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    const struct flow_fire_end *x = a, *y = b;
+    int c = compare_int64(&x->run_id, &y->run_id);
+
+    return c ? c : compare_int64(&x->log_id, &y->log_id);
+}
+
+/* Who has ended between the look and this, and who is open after all, tells the row alone. */
+static enum err read_ends(struct store_session *s, const struct flow_move_order *order, struct flow_batch *batch,
+                          struct errctx *ec)
+{
+    static const struct row_type ends =
+        ROWS_AND(struct flow_fire_end, finish_end,
+                 FIELDS(struct flow_fire_end, run_id, log_id, step, item, trigger_code, handle_code),
+                 NULL_TEXTS(struct flow_fire_end, address, said, why));
+    enum err e = ERR_OK;
+
+    for (size_t at = 0; at < order->ended_count && !e; at += STORE_LIST_MAX) {
+        store_sql(s,
+                  "SELECT f.run_id, f.log_id, f.step, f.item, l.trigger_code, l.handle_code, l.executor_address, "
+                  "l.handle_msg, IF(l.trigger_code IN (?, ?), NULL, l.trigger_msg) FROM shardwheel_flow_fire f LEFT "
+                  "JOIN xxl_job_log l ON l.id = f.log_id WHERE f.log_id IN (?) AND (l.id IS NULL OR l.handle_code <> ? "
+                  "OR l.trigger_code NOT IN (?, ?))",
+                  CODE_OPEN, CODE_OK, sql_part(order->ended_logs, order->ended_count, at), CODE_OPEN, CODE_OPEN,
+                  CODE_OK);
+        e = store_append_list(s, &ends, &batch->ends, ec);
+    }
+    if (batch->ends.count > 0)
+        qsort(batch->ends.items, batch->ends.count, sizeof *batch->ends.items, compare_ends);
+    SLICES(batch, batch->ends, ends, end_count);
+    return e;
+}
+
+static enum err read_items(struct store_session *s, struct flow_batch *batch, int64_t now_ms, struct errctx *ec)
+{
+    static const struct row_type items =
+        ROWS(struct flow_item_row, FIELDS(struct flow_item_row, run_id, step, item), TRY(struct flow_item_row));
+    bool some = false;
+
+    for (size_t i = 0; i < batch->steps.count; i++)
+        some |= batch->steps.items[i].items > 0 && batch->steps.items[i].now.state == FLOW_RUNNING;
+    if (!some)
+        return ERR_OK;
+    struct sqlbuf *q = store_sql(
+        s, "SELECT run_id, step, item, " TRY_COLUMNS " FROM shardwheel_flow_item WHERE run_id IN (?) AND (wake_ms <= ?",
+        sql_each(batch->runs.items, batch->runs.count, id), now_ms);
+    if (batch->ends.count > 0)
+        sql_put(q, " OR log_id IN (?)", sql_each(batch->ends.items, batch->ends.count, log_id));
+    sql_puts(q, ") ORDER BY run_id, step, item");
+    enum err e = store_append_list(s, &items, &batch->items, ec);
+    SLICES(batch, batch->items, items, item_count);
+    if (e)
+        return e;
+
+    static const struct row_type flights = ROWS(struct flow_flight, FIELDS(struct flow_flight, run_id, step, count));
+    store_sql(s,
+              "SELECT run_id, step, COUNT(*) FROM shardwheel_flow_fire WHERE run_id IN (?) AND item >= 0 GROUP BY "
+              "run_id, step ORDER BY run_id, step",
+              sql_each(batch->runs.items, batch->runs.count, id));
+    e = store_append_list(s, &flights, &batch->flights, ec);
+    SLICES(batch, batch->flights, flights, flight_count);
+    return e;
+}
+
+/* Results of items are read when all of them have ended: once. */
+static enum err read_results(struct store_session *s, struct flow_batch *batch, struct errctx *ec)
+{
+    static const struct row_type results =
+        ROWS(struct flow_item_result, FIELDS(struct flow_item_result, run_id, step, item),
+             NULL_TEXTS(struct flow_item_result, result));
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < batch->steps.count && !e; i++) {
+        const struct flow_step_row *step = &batch->steps.items[i];
+        if (step->items == 0 || step->now.state != FLOW_RUNNING || step->items_ended < step->items)
+            continue;
+        store_sql(s,
+                  "SELECT run_id, step, item, result FROM shardwheel_flow_item WHERE run_id = ? AND step = ? ORDER BY "
+                  "item",
+                  step->run_id, step->step);
+        e = store_append_list(s, &results, &batch->results, ec);
+    }
+    SLICES(batch, batch->results, results, result_count);
+    return e;
+}
+
+static enum err read_asks(struct store_session *s, struct flow_batch *batch, struct errctx *ec)
+{
+    static const struct row_type asks =
+        ROWS(struct flow_ask, FIELDS(struct flow_ask, id, run_id, step, action, who, remark));
+
+    store_sql(s,
+              "SELECT id, run_id, step, action, who, remark FROM shardwheel_flow_request WHERE run_id IN (?) ORDER BY "
+              "run_id, id",
+              sql_each(batch->runs.items, batch->runs.count, id));
+    enum err e = store_append_list(s, &asks, &batch->asks, ec);
+    SLICES(batch, batch->asks, asks, ask_count);
+    return e;
+}
+
+enum err flow_batch_read(struct store_session *s, const struct flow_move_order *order, struct flow_batch *batch,
+                         int64_t now_ms, struct errctx *ec)
+{
+    enum err e = lock_runs(s, order, batch, ec);
+
+    if (e || batch->runs.count == 0)
+        return e;
+    e = read_steps(s, batch, ec);
+    if (!e && order->ended_count > 0)
+        e = read_ends(s, order, batch, ec);
+    if (!e)
+        e = read_items(s, batch, now_ms, ec);
+    if (!e)
+        e = read_results(s, batch, ec);
+    if (!e)
+        e = read_asks(s, batch, ec);
+    return e;
+}
+
+void flow_batch_fini(struct flow_batch *batch)
+{
+    store_free_list(batch->runs.items, batch->runs.memory);
+    store_free_list(batch->steps.items, batch->steps.memory);
+    store_free_list(batch->items.items, batch->items.memory);
+    store_free_list(batch->ends.items, batch->ends.memory);
+    store_free_list(batch->asks.items, batch->asks.memory);
+    store_free_list(batch->flights.items, batch->flights.memory);
+    store_free_list(batch->results.items, batch->results.memory);
+}
