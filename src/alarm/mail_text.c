@@ -17,18 +17,6 @@
 
 /* ---- addresses --------------------------------------------------------------------------------------------- */
 
-bool mail_is_address(const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+/=?^_`{|}~-";
-    size_t local = strspn(text, plain);
-    const char *domain = text + local + 1;
-
-    if (local == 0 || text[local] != '@' || strlen(text) > MAIL_ADDRESS_MAX)
-        return false;
-    size_t len = strspn(domain, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
-    return len > 0 && !domain[len] && domain[0] != '.' && domain[0] != '-' && domain[len - 1] != '.';
-}
-
 static bool list_has(const struct mail_list *list, const char *address)
 {
     for (size_t i = 0; i < list->count; i++)

@@ -10,11 +10,6 @@
 
 #include "shardwheel/store/alarm.h"
 
-#define MAIL_ADDRESS_MAX 254
-
-/* local@domain as it may stand in an envelope and in a header. */
-bool mail_is_address(const char *text);
-
 /* The comma list of a job, each address once, in order; blanks around one, and a name before one in angle brackets, do
  * no harm. */
 struct mail_list {

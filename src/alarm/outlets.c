@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shardwheel/store/channel.h"
+#include "shardwheel/text.h"
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the body of a call has: members of objects. */
 #include "http/v1/values.h"
+#include "shardwheel/text.h"
 
 #include <stdio.h>
 #include <string.h>

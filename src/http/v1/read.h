@@ -118,9 +118,4 @@ void v1_end(struct v1_object *o);
 /* The value of that name in any object; absent when it is not there, or this is no object. */
 struct json_value v1_find_member(const struct json_value *object, const char *name);
 
-/* ---- pure -------------------------------------------------------------------------------------------------------- */
-
-/* 2026-11-22T16:00:00.000Z, or with another zone and other digits of the second; years 1970 to 9999. */
-bool instant_parse(const char *text, int64_t *out_ms);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "shardwheel/base.h"
 #include "shardwheel/counters.h"
+#include "shardwheel/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,82 @@ static void histograms_count_each_observation_once(void **state)
     assert_int_equal(counters_get(NULL, COUNTER_CLAIMS), 0);
 }
 
+static void instants_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms; /* -1: none */
+    } cases[] = {
+        {"1970-01-01T00:00:00Z", 0},
+        {"2024-02-29T12:00:00.1239Z", 1709208000123},
+        {"2026-11-22t16:00:00z", 1795363200000},
+        {"2026-11-22T11:00:00-05:00", 1795363200000},
+        {"2016-12-31T23:59:60Z", 1483228800000},
+        {"9999-12-31T23:59:59.999Z", 253402300799999},
+        {"2026-02-29T00:00:00Z", -1},
+        {"2026-13-01T00:00:00Z", -1},
+        {"2026-11-22T24:00:00Z", -1},
+        {"2026-11-22T16:00:00", -1},
+        {"2026-11-22T16:00Z", -1},
+        {"2026-11-22T16:00:00.Z", -1},
+        {"2026-11-22 16:00:00Z", -1},
+        {"2026-11-22T16:00:00Z ", -1},
+        {"2026-11-22T16:00:00+24:00", -1},
+        {"1969-12-31T23:59:59Z", -1},
+        {"1970-01-01T00:00:00+00:01", -1},
+        {"", -1},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int64_t ms = -1;
+        if (instant_parse(cases[i].text, &ms) != (cases[i].ms >= 0) || ms != cases[i].ms)
+            fail_msg("%s: %ld", cases[i].text, (long)ms);
+    }
+}
+
+static void only_plain_addresses_pass(void **state)
+{
+    static const char *const good[] = {"a@b", "first.last+tag@sub.example.org", "x_y-z@10.0.0.1",
+                                       "o'neill@example.org"};
+    static const char *const bad[] = {"",
+                                      "a",
+                                      "@b",
+                                      "a@",
+                                      "a@@b",
+                                      "a@b@c",
+                                      "a b@c",
+                                      "a@b c",
+                                      "<a@b>",
+                                      "a@b>",
+                                      "a@b\r\n",
+                                      "a\r\nRCPT TO:<x>@b",
+                                      "a@b\nBcc: c",
+                                      "a@b,c",
+                                      "a@.b",
+                                      "a@-b",
+                                      "a@b.",
+                                      "\"a\"@b",
+                                      "\xc3\xbc@b",
+                                      "a@b\x7f",
+                                      "a(b)@c",
+                                      "a:b@c"};
+    char longest[MAIL_ADDRESS_MAX + 2];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        assert_true(mail_is_address(good[i]));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(mail_is_address(bad[i]));
+    memset(longest, 'a', sizeof longest);
+    longest[3] = '@';
+    longest[MAIL_ADDRESS_MAX] = '\0';
+    assert_true(mail_is_address(longest));
+    longest[MAIL_ADDRESS_MAX] = 'a';
+    longest[MAIL_ADDRESS_MAX + 1] = '\0';
+    assert_false(mail_is_address(longest));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +300,8 @@ int main(void)
         cmocka_unit_test(floors),
         cmocka_unit_test(numbers_sort_ascending),
         cmocka_unit_test(histograms_count_each_observation_once),
+        cmocka_unit_test(instants_are_read),
+        cmocka_unit_test(only_plain_addresses_pass),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

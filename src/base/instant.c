@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/v1/read.h"
+#include "shardwheel/text.h"
 
 #include <ctype.h>
 #include <stdio.h>
