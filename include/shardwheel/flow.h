@@ -56,6 +56,30 @@ struct flow_step {
     struct json_object *members; /* FLOW: private, its parameters */
 };
 
+enum flow_policy {
+    FLOW_SKIP_IF_RUNNING, /* a start while a run is open does nothing */
+    FLOW_QUEUE,           /* it waits in line */
+    FLOW_PARALLEL,        /* it runs beside the others */
+};
+
+/* When a flow is due, and what becomes of its runs. At most one of cron, every_s and delay_s is set; none: people,
+ * programs and other flows alone start it. */
+struct flow_settings {
+    const char *cron;  /* NULL: not set */
+    int64_t every_s;   /* fixed rate; 0: not set, as with all numbers below */
+    int64_t delay_s;   /* from the end of a run to the next one */
+    const char *zone;  /* of cron, due times in templates, and waits until a time of day; NULL: that of the cluster */
+    int64_t from_s;    /* its schedule has no occurrence before this instant... */
+    int64_t until_s;   /* ... and none at it and after it */
+    bool misfire_once; /* what was not planned in time becomes one run, not none */
+    enum flow_policy policy;
+    int queue_max;      /* QUEUE: so many wait at most; never 0 */
+    int64_t deadline_s; /* a run that is open longer is late */
+    int retention_days; /* of its runs; 0: as the log's */
+    const char *tags;   /* words between commas; "": none */
+    const char *mails;  /* addresses between commas; "": none */
+};
+
 /* What is wrong with a document, and where: a JSON Pointer such as "/steps/2/param". */
 struct flow_fault {
     char where[160];
@@ -76,6 +100,7 @@ void flow_destroy(struct flow *flow);
 const char *flow_get_name(const struct flow *flow);
 size_t flow_count_steps(const struct flow *flow);
 const struct flow_step *flow_get_step(const struct flow *flow, size_t step);
+const struct flow_settings *flow_get_settings(const struct flow *flow);
 
 /* ---- values of a run --------------------------------------------------------------------------------------------- */
 

@@ -339,6 +339,8 @@ void flow_destroy(struct flow *flow)
     free(flow->edges);
     free(flow->steps);
     free(flow->parameters);
+    free(flow->tags);
+    free(flow->mails);
     free(flow->order);
     free(flow->before);
     json_object_put(flow->document);
@@ -347,15 +349,21 @@ void flow_destroy(struct flow *flow)
 
 static enum err read_flow(struct reader *r, struct errctx *ec)
 {
-    static const char *const members[] = {"name", "description", "parameters", "steps", "edges", NULL};
+    static const char *const members[] = {"name",     "description",   "parameters", "steps",       "edges",
+                                          "schedule", "tags",          "alarm",      "whenRunning", "queueMax",
+                                          "deadline", "retentionDays", NULL};
     struct flow *flow = r->flow;
     struct place place = {.r = r, .object = flow->document};
     struct json_object *steps, *edges;
+    enum err e;
 
     if (!reader_open(&place, members))
         return ERR_OK;
     flow->name = reader_name(&place, "name");
     (void)reader_text(&place, "description", false);
+    e = flow_read_settings(&place, ec);
+    if (e)
+        return e;
     steps = reader_array(&place, "steps", FLOW_STEPS_MAX, true, &flow->step_count);
     edges = reader_array(&place, "edges", FLOW_EDGES_MAX, false, &flow->edge_count);
     flow->parameters = calloc(FLOW_PARAMETERS_MAX, sizeof *flow->parameters);

@@ -57,6 +57,8 @@ struct flow_parameter {
 struct flow {
     struct json_object *document; /* texts and values of all that follows lie in it */
     const char *name;
+    struct flow_settings settings;
+    char *tags, *mails; /* of the settings */
     struct flow_parameter *parameters;
     size_t parameter_count;
     struct flow_step *steps;

@@ -43,4 +43,9 @@ size_t reader_word(struct place *place, const char *name, const char *const *wor
 struct json_object *reader_array(struct place *place, const char *name, size_t max, bool needed, size_t *count);
 struct place reader_enter(const struct place *outer, struct json_object *array, const char *name, size_t i);
 
+/* ---- settings.c ---- */
+
+/* Fills in the settings of the flow. ERR_NOMEM alone: faults are told. */
+MUST_CHECK enum err flow_read_settings(struct place *document, struct errctx *ec);
+
 #endif

@@ -18,7 +18,8 @@ static void assert_fault(const char *text, const char *where, const char *what)
     struct flow *flow = NULL;
     struct errctx ec = {""};
 
-    assert_int_equal(flow_load(text, strlen(text), &flow, &faults, &ec), ERR_INPUT);
+    if (flow_load(text, strlen(text), &flow, &faults, &ec) != ERR_INPUT)
+        fail_msg("%s: no fault", text);
     assert_null(flow);
     for (size_t i = 0; i < faults.count && i < FLOW_FAULTS_MAX; i++)
         if (strcmp(faults.list[i].where, where) == 0 && strstr(faults.list[i].text, what))
@@ -141,6 +142,114 @@ static void paths_in_texts_are_checked(void **state)
     assert_fault(WITH("${due:'x}"), "/steps/1/param", "no end");
 }
 
+#define SET(settings) FLOW(settings ",\"steps\":[" STEP("a") "]")
+
+static void settings_are_read(void **state)
+{
+    struct flow *flow = load(FLOW("\"steps\":[" STEP("a") "]"));
+    const struct flow_settings *s = flow_get_settings(flow);
+
+    (void)state;
+    assert_null(s->cron);
+    assert_null(s->zone);
+    assert_int_equal(s->every_s + s->delay_s + s->from_s + s->until_s + s->deadline_s + s->retention_days, 0);
+    assert_int_equal(s->policy, FLOW_SKIP_IF_RUNNING);
+    assert_int_equal(s->queue_max, 10);
+    assert_false(s->misfire_once);
+    assert_string_equal(s->tags, "");
+    assert_string_equal(s->mails, "");
+    flow_destroy(flow);
+
+    flow = load(SET(
+        "\"schedule\":{\"cron\":\"0 0 2 * * ?\",\"zone\":\"Asia/Shanghai\",\"from\":\"2026-12-01T00:00:00Z\","
+        "\"until\":\"2026-12-02T08:00:00+08:00\",\"misfire\":\"once\"},\"whenRunning\":\"queue\",\"queueMax\":3,"
+        "\"deadline\":3600,\"retentionDays\":30,\"tags\":[\"etl\",\"\u65e5\u62a5\"],\"alarm\":[\"a@b.c\",\"d@e\"]"));
+    s = flow_get_settings(flow);
+    assert_string_equal(s->cron, "0 0 2 * * ?");
+    assert_string_equal(s->zone, "Asia/Shanghai");
+    assert_int_equal(s->from_s, 1796083200);
+    assert_int_equal(s->until_s, 1796169600);
+    assert_true(s->misfire_once);
+    assert_int_equal(s->policy, FLOW_QUEUE);
+    assert_int_equal(s->queue_max, 3);
+    assert_int_equal(s->deadline_s, 3600);
+    assert_int_equal(s->retention_days, 30);
+    assert_string_equal(s->tags, "etl,\u65e5\u62a5");
+    assert_string_equal(s->mails, "a@b.c,d@e");
+    flow_destroy(flow);
+
+    flow = load(SET("\"schedule\":{\"every\":60},\"whenRunning\":\"parallel\""));
+    assert_int_equal(flow_get_settings(flow)->every_s, 60);
+    assert_int_equal(flow_get_settings(flow)->policy, FLOW_PARALLEL);
+    flow_destroy(flow);
+    flow = load(SET("\"schedule\":{\"delay\":5},\"whenRunning\":\"skip\""));
+    assert_int_equal(flow_get_settings(flow)->delay_s, 5);
+    flow_destroy(flow);
+    flow_destroy(load(SET("\"schedule\":null,\"tags\":[],\"alarm\":null")));
+}
+
+static void settings_are_checked(void **state)
+{
+    (void)state;
+    assert_fault(SET("\"schedule\":7"), "/schedule", "an object is expected");
+    assert_fault(SET("\"schedule\":{}"), "/schedule", "exactly one of");
+    assert_fault(SET("\"schedule\":{\"zone\":\"UTC\"}"), "/schedule", "exactly one of");
+    assert_fault(SET("\"schedule\":{\"every\":1,\"delay\":1}"), "/schedule", "exactly one of");
+    assert_fault(SET("\"schedule\":{\"cron\":\"0 0 2 * * ?\",\"every\":1}"), "/schedule", "exactly one of");
+    assert_fault(SET("\"schedule\":{\"rate\":1}"), "/schedule", "\"rate\" is unknown");
+    assert_fault(SET("\"schedule\":{\"cron\":\"0 0 25 * * ?\"}"), "/schedule/cron", "");
+    assert_fault(SET("\"schedule\":{\"cron\":\"\"}"), "/schedule/cron", "");
+    assert_fault(SET("\"schedule\":{\"cron\":\"0 0 2 1 1 ? 2101/1\"}"), "/schedule/cron", "2100");
+    assert_fault(SET("\"schedule\":{\"cron\":5}"), "/schedule/cron", "a text is expected");
+    assert_fault(SET("\"schedule\":{\"every\":0}"), "/schedule/every", "from 1 to");
+    assert_fault(SET("\"schedule\":{\"delay\":1.5}"), "/schedule/delay", "from 1 to");
+    assert_fault(SET("\"schedule\":{\"every\":1,\"zone\":\"Asia/Nowhere\"}"), "/schedule/zone", "Asia/Nowhere");
+    assert_fault(SET("\"schedule\":{\"every\":1,\"from\":\"2026-12-01\"}"), "/schedule/from", "an instant");
+    assert_fault(SET("\"schedule\":{\"every\":1,\"from\":\"2026-12-01T00:00:00.5Z\"}"), "/schedule/from", "an instant");
+    assert_fault(SET("\"schedule\":{\"every\":1,\"until\":\"1970-01-01T00:00:00Z\"}"), "/schedule/until", "an instant");
+    assert_fault(SET("\"schedule\":{\"every\":1,\"from\":\"2026-12-01T00:00:00Z\",\"until\":\"2026-12-01T00:00:00Z\"}"),
+                 "/schedule/until", "later than");
+    assert_fault(SET("\"schedule\":{\"every\":1,\"misfire\":\"twice\"}"), "/schedule/misfire", "skip, once");
+    assert_fault(SET("\"whenRunning\":\"wait\""), "/whenRunning", "skip, queue, parallel");
+    assert_fault(SET("\"queueMax\":0"), "/queueMax", "from 1 to 1000");
+    assert_fault(SET("\"queueMax\":1001"), "/queueMax", "from 1 to 1000");
+    assert_fault(SET("\"deadline\":0"), "/deadline", "from 1 to");
+    assert_fault(SET("\"retentionDays\":3651"), "/retentionDays", "from 1 to 3650");
+    assert_fault(SET("\"tags\":\"etl\""), "/tags", "an array is expected");
+    assert_fault(SET("\"tags\":[\"a\",7]"), "/tags/1", "a text is expected");
+    assert_fault(SET("\"tags\":[\"a\",\"\"]"), "/tags/1", "not empty");
+    assert_fault(SET("\"tags\":[\"a \"]"), "/tags/0", "no blanks");
+    assert_fault(SET("\"tags\":[\"a,b\"]"), "/tags/0", "no commas");
+    assert_fault(SET("\"tags\":[\"a\\u0000\"]"), "/tags/0", "control");
+    assert_fault(SET("\"tags\":[\"a\",\"b\",\"a\"]"), "/tags/2", "twice");
+    assert_fault(SET("\"tags\":[0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0]"), "/tags", "there are 21; 20 are allowed");
+    assert_fault(SET("\"alarm\":[\"a@b\",\"ops\"]"), "/alarm/1", "a mail address");
+    assert_fault(SET("\"alarm\":[\"a@b\\u0000\"]"), "/alarm/0", "a mail address");
+}
+
+static void settings_are_told_with_all_else(void **state)
+{
+    struct buf b = {0};
+
+    (void)state;
+    assert_fault(FLOW("\"deadline\":0,\"steps\":[7]"), "/steps/0", "an object");
+    assert_int_equal(faults.count, 2);
+    assert_string_equal(faults.list[0].where, "/deadline");
+
+    buf_puts(&b, "{\"name\":\"f\",\"steps\":[" STEP("a") "],\"tags\":[\"");
+    for (int i = 0; i < 513; i++)
+        buf_puts(&b, "\u65e5");
+    buf_puts(&b, "\"]}");
+    assert_fault(b.data, "/tags", "more than 512 characters");
+    buf_clear(&b);
+    buf_puts(&b, "{\"name\":\"f\",\"steps\":[" STEP("a") "],\"schedule\":{\"cron\":\"0 0 0,1");
+    for (int i = 0; i < 64; i++)
+        buf_puts(&b, ",1");
+    buf_puts(&b, " * * ?\"}}");
+    assert_fault(b.data, "/schedule/cron", "128 are allowed");
+    buf_fini(&b);
+}
+
 static void limits_hold(void **state)
 {
     struct flow *flow = NULL;
@@ -183,9 +292,10 @@ static void limits_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_no_document), cmocka_unit_test(members_are_checked),
-        cmocka_unit_test(edges_are_checked),   cmocka_unit_test(paths_in_texts_are_checked),
-        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(text_is_no_document),  cmocka_unit_test(members_are_checked),
+        cmocka_unit_test(edges_are_checked),    cmocka_unit_test(paths_in_texts_are_checked),
+        cmocka_unit_test(limits_hold),          cmocka_unit_test(settings_are_read),
+        cmocka_unit_test(settings_are_checked), cmocka_unit_test(settings_are_told_with_all_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
