@@ -69,6 +69,16 @@
     X(CALLBACKS_REFUSED, COUNTER, "shardwheel_callbacks_total", "result=\"refused\"", "")                              \
     X(CALLBACK_BATCHES, COUNTER, "shardwheel_callback_batches_total", "", "Transactions that stored callbacks.")       \
     X(RETRIES, COUNTER, "shardwheel_retries_total", "", "Retries of failed runs.")                                     \
+    X(FLOW_RUNS_SUCCEEDED, COUNTER, "shardwheel_flow_runs_total", "result=\"succeeded\"", "Flow runs that ended.")     \
+    X(FLOW_RUNS_FAILED, COUNTER, "shardwheel_flow_runs_total", "result=\"failed\"", "")                                \
+    X(FLOW_RUNS_CANCELLED, COUNTER, "shardwheel_flow_runs_total", "result=\"cancelled\"", "")                          \
+    X(FLOW_STEPS_SUCCEEDED, COUNTER, "shardwheel_flow_steps_total", "result=\"succeeded\"",                            \
+      "Steps of flow runs that ended.")                                                                                \
+    X(FLOW_STEPS_FAILED, COUNTER, "shardwheel_flow_steps_total", "result=\"failed\"", "")                              \
+    X(FLOW_STEPS_SKIPPED, COUNTER, "shardwheel_flow_steps_total", "result=\"skipped\"", "")                            \
+    X(FLOW_TRIES, COUNTER, "shardwheel_flow_fires_total", "", "Fires of steps of flows, retries included.")            \
+    X(FLOW_FIRES_OPEN, GAUGE, "shardwheel_flow_fires_open", "",                                                        \
+      "Fires of steps of flows whose end this node waits for.")                                                        \
     X(CHILDREN, COUNTER, "shardwheel_children_total", "", "Runs of child jobs.")                                       \
     X(TRIGGERS, COUNTER, "shardwheel_triggers_total", "", "Manual runs, by users and programs.")                       \
     X(ALARMS_SENT, COUNTER, "shardwheel_alarms_total", "result=\"sent\"",                                              \

@@ -156,6 +156,16 @@ enum flow_outcome {
     FLOW_GOOD,
     FLOW_BAD, /* a step failed, and none of its edges was true */
 };
+/* One of the edges of a step that failed is true. */
+bool flow_is_handled(const struct flow_values *values, size_t step);
+/* A way of edges leads from the step to the other one. */
+bool flow_comes_before(const struct flow *flow, size_t step, size_t other);
+/* The results of the steps after which nothing comes, by their names, as a JSON object. */
+MUST_CHECK enum err flow_put_results(struct buf *out, const struct flow_values *values, struct errctx *ec);
+
+/* What executors reported, as a JSON array: each JSON if it is JSON, else a text; NULL: null. */
+MUST_CHECK enum err flow_put_array(struct buf *out, const char *const *results, size_t count, struct errctx *ec);
+
 /* Of a run for which flow_decide finds nothing. A cancelled step makes it bad. */
 enum flow_outcome flow_find_outcome(const struct flow_values *values);
 

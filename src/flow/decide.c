@@ -53,6 +53,14 @@ static bool is_handled(const struct flow_values *values, size_t step, const enum
     return false;
 }
 
+bool flow_is_handled(const struct flow_values *values, size_t step)
+{
+    enum flow_state states[FLOW_STEPS_MAX];
+
+    copy_states(values, states);
+    return is_handled(values, step, states);
+}
+
 enum flow_outcome flow_find_outcome(const struct flow_values *values)
 {
     enum flow_state states[FLOW_STEPS_MAX];

@@ -122,6 +122,5 @@ enum flow_verdict flow_judge_edge(const struct flow_values *values, const struct
 
 /* Fills in order and before. ERR_INPUT names a circle. */
 MUST_CHECK enum err flow_sort_steps(struct flow *flow, struct errctx *ec);
-bool flow_comes_before(const struct flow *flow, size_t step, size_t other);
 
 #endif

@@ -168,3 +168,55 @@ enum err flow_end_step(struct flow_values *values, size_t step, enum flow_state 
         at->state = FLOW_FAILED;
     return e;
 }
+
+static bool is_last(const struct flow *flow, size_t step)
+{
+    for (size_t i = 0; i < flow->edge_count; i++)
+        if (flow->edges[i].from == step)
+            return false;
+    return true;
+}
+
+enum err flow_put_results(struct buf *out, const struct flow_values *values, struct errctx *ec)
+{
+    struct json_object *results = json_object_new_object();
+
+    if (!results)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < values->flow->step_count; i++)
+        if (values->steps[i].has_result && is_last(values->flow, i))
+            json_object_object_add(results, values->flow->steps[i].name, json_object_get(values->steps[i].result));
+    buf_puts(out, json_object_to_json_string_ext(results, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(results);
+    return buf_failed(out) ? err_set(ec, ERR_NOMEM, "out of memory") : ERR_OK;
+}
+
+static enum err put_item(struct buf *out, const char *result, struct errctx *ec)
+{
+    struct json_object *value = NULL;
+    struct errctx no_json = {""};
+    enum err e = result ? flow_parse_json(result, strlen(result), &value, &no_json) : ERR_OK;
+
+    if (e == ERR_NOMEM)
+        return err_set(ec, e, "out of memory");
+    if (e)
+        buf_put_json(out, result);
+    else
+        buf_puts(out, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(value);
+    return ERR_OK;
+}
+
+enum err flow_put_array(struct buf *out, const char *const *results, size_t count, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    buf_putc(out, '[');
+    for (size_t i = 0; i < count && !e; i++) {
+        if (i)
+            buf_putc(out, ',');
+        e = put_item(out, results[i], ec);
+    }
+    buf_putc(out, ']');
+    return e || !buf_failed(out) ? e : err_set(ec, ERR_NOMEM, "out of memory");
+}

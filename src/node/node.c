@@ -10,6 +10,7 @@
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
+#include "shardwheel/flowrun.h"
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/history.h"
 #include "shardwheel/http.h"
@@ -255,6 +256,40 @@ static enum err start_lost(struct node *node, struct errctx *ec)
     return e ? e : lost_start(node->lost, ec);
 }
 
+static int get_epochs(void *arg, int64_t *out)
+{
+    struct node *node = arg;
+    int n;
+
+    mutex_lock(&node->lock);
+    n = node->shards;
+    for (int k = 0; k < n; k++)
+        out[k] = schedule_get_epoch(node->schedule, k);
+    mutex_unlock(&node->lock);
+    return n;
+}
+
+static enum err start_flows(struct node *node, struct errctx *ec)
+{
+    struct http_tls tls = node_get_tls(node->config);
+    int64_t now_s = time_floor_div(clock_wall_ms(node->clock), 1000);
+    enum err e = flowrun_create(&(struct flowrun_opts){.incarnation = node->incarnation,
+                                                       .store = node->store,
+                                                       .zone = node->zone,
+                                                       .max_year = zone_to_civil(node->zone, now_s).year + CRON_YEARS,
+                                                       .calls = node->calls,
+                                                       .timeout_ms = node->config->executor_timeout_ms,
+                                                       .watch = node->watch,
+                                                       .get_epochs = get_epochs,
+                                                       .submit = submit_direct,
+                                                       .arg = node},
+                                node->clock, &node->counters, &node->flows, ec);
+
+    if (!e)
+        e = flowrun_set_access(node->flows, node->config->access_token, &tls, ec);
+    return e ? e : flowrun_start(node->flows, ec);
+}
+
 static enum err start_upkeep(struct node *node, struct errctx *ec)
 {
     enum err e = upkeep_create(&(struct upkeep_opts){.store = node->store,
@@ -345,6 +380,8 @@ enum err node_start(struct config *config, struct node **out, struct errctx *ec)
     if (!e)
         e = start_lost(node, ec);
     if (!e)
+        e = start_flows(node, ec);
+    if (!e)
         e = start_upkeep(node, ec);
     if (!e)
         e = weak_watch_start(node->admin, node->clock, &node->counters, &node->weak_watch, ec);
@@ -370,7 +407,9 @@ void node_apply(struct node *node, const struct config *config)
     node->config = config;
     dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
     errctx_clear(&ec);
-    if (set_tls(node, config, &ec) != ERR_OK || lost_set_access(node->lost, config->access_token, &tls, &ec) != ERR_OK)
+    if (set_tls(node, config, &ec) != ERR_OK ||
+        lost_set_access(node->lost, config->access_token, &tls, &ec) != ERR_OK ||
+        flowrun_set_access(node->flows, config->access_token, &tls, &ec) != ERR_OK)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);
     http_set_access_token(node->http, config->access_token);

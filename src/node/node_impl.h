@@ -42,6 +42,7 @@ struct node {
     struct complete *complete;
     struct failures *failures;
     struct lost *lost;
+    struct flowrun *flows;
     struct upkeep *upkeep;
     struct history *history;
     struct triggers *triggers;

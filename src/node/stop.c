@@ -8,6 +8,7 @@
 #include "shardwheel/executor/call.h"
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/follow.h"
+#include "shardwheel/flowrun.h"
 #include "shardwheel/follow/lost.h"
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/history.h"
@@ -111,6 +112,10 @@ void node_stop(struct node *node)
     if (!node)
         return;
     weak_watch_stop(node->weak_watch);
+    if (node->flows) {
+        flowrun_stop(node->flows);
+        flowrun_join(node->flows);
+    }
     if (node->lost)
         lost_stop(node->lost);
     if (node->upkeep) {
@@ -173,6 +178,7 @@ void node_stop(struct node *node)
         primary_stop(node->primary);
         primary_join(node->primary);
     }
+    flowrun_destroy(node->flows);
     executor_calls_destroy(node->calls);
     upkeep_destroy(node->upkeep);
     history_destroy(node->history);

@@ -109,6 +109,10 @@ struct flow_flight {
     int step;
     int count; /* fires of the step whose ends are waited for */
 };
+/* The first of the items that wait for another try later than now. */
+struct flow_wake {
+    int64_t run_id, wake_ms;
+};
 /* What an item of a step that is complete has ended with, in their order. */
 struct flow_item_result {
     int64_t run_id;
@@ -129,7 +133,9 @@ struct flow_moving {
     int64_t created_ms, started_ms, ended_ms, look_ms;
     bool late_told;
     const char *message;
-    bool changed; /* out: its row is written */
+    bool changed;        /* out: its row is written */
+    bool frees_line;     /* out: it has ended, and the next one in line begins */
+    int64_t flow_next_s; /* out: it has ended, and its flow is due again then; 0: nothing */
     struct flow_step_row *steps;
     size_t step_count;
     struct flow_item_row *items; /* of fires that have ended, and those that are due for another try */
@@ -140,6 +146,8 @@ struct flow_moving {
     size_t ask_count;
     struct flow_flight *flights;
     size_t flight_count;
+    struct flow_wake *wakes;
+    size_t wake_count; /* 0 or 1 */
     struct flow_item_result *results;
     size_t result_count;
 };
@@ -235,7 +243,7 @@ struct flow_start {
     int64_t new_next_s; /* 0: none */
     bool run;           /* a run for next_s; else it was missed */
     char kind;          /* C or F */
-    enum flow_when_running { FLOW_WHEN_SKIP, FLOW_WHEN_QUEUE, FLOW_WHEN_PARALLEL } policy;
+    enum flow_policy policy;
     int queue_max;
     const char *missed; /* why due times have no run: a row that says so; NULL: none */
 };

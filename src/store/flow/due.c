@@ -39,17 +39,17 @@ static enum err write_run(struct store_session *s, const struct flow_start *star
     int64_t running = 0, queued = 0;
     enum err e = ERR_OK;
 
-    if (start->policy != FLOW_WHEN_PARALLEL)
+    if (start->policy != FLOW_PARALLEL)
         e = store_number(s, 0, &running, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = ? AND state = ?",
                          start->flow.id, FLOW_RUN_RUNNING);
-    if (!e && start->policy == FLOW_WHEN_QUEUE)
+    if (!e && start->policy == FLOW_QUEUE)
         e = store_number(s, 0, &queued, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = ? AND state = ?",
                          start->flow.id, FLOW_RUN_QUEUED);
     if (e)
         return e;
     if (running == 0 && queued == 0)
         return insert_run(s, start, FLOW_RUN_RUNNING, start->kind, NULL, ec);
-    if (start->policy == FLOW_WHEN_SKIP)
+    if (start->policy == FLOW_SKIP_IF_RUNNING)
         return insert_run(s, start, FLOW_RUN_SKIPPED, start->kind, "the run before was still open", ec);
     if (queued >= start->queue_max)
         return insert_run(s, start, FLOW_RUN_SKIPPED, start->kind, "too many runs wait in line", ec);

@@ -23,6 +23,7 @@ struct flow_batch {
     FLOW_LIST(struct flow_fire_end) ends;
     FLOW_LIST(struct flow_ask) asks;
     FLOW_LIST(struct flow_flight) flights;
+    FLOW_LIST(struct flow_wake) wakes;
     FLOW_LIST(struct flow_item_result) results;
 };
 MUST_CHECK enum err flow_batch_read(struct store_session *s, const struct flow_move_order *order,

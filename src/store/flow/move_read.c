@@ -136,6 +136,16 @@ static enum err read_items(struct store_session *s, struct flow_batch *batch, in
               sql_each(batch->runs.items, batch->runs.count, id));
     e = store_append_list(s, &flights, &batch->flights, ec);
     SLICES(batch, batch->flights, flights, flight_count);
+    if (e)
+        return e;
+
+    static const struct row_type wakes = ROWS(struct flow_wake, FIELDS(struct flow_wake, run_id, wake_ms));
+    store_sql(s,
+              "SELECT run_id, MIN(wake_ms) FROM shardwheel_flow_item WHERE run_id IN (?) AND wake_ms > ? GROUP BY "
+              "run_id ORDER BY run_id",
+              sql_each(batch->runs.items, batch->runs.count, id), now_ms);
+    e = store_append_list(s, &wakes, &batch->wakes, ec);
+    SLICES(batch, batch->wakes, wakes, wake_count);
     return e;
 }
 
@@ -202,5 +212,6 @@ void flow_batch_fini(struct flow_batch *batch)
     store_free_list(batch->ends.items, batch->ends.memory);
     store_free_list(batch->asks.items, batch->asks.memory);
     store_free_list(batch->flights.items, batch->flights.memory);
+    store_free_list(batch->wakes.items, batch->wakes.memory);
     store_free_list(batch->results.items, batch->results.memory);
 }

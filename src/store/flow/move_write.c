@@ -87,6 +87,10 @@ static enum err close_runs(struct store_session *s, struct flow_changes *c, stru
             c->kills[c->kill_count++] = db_int(rows, 0);
         db_rows_destroy(rows);
     }
+    for (size_t i = 0; i < c->closed_count && !e; i++)
+        e = store_exec(s, NULL, ec,
+                       "UPDATE shardwheel_flow_item SET state = ?, wake_ms = NULL WHERE run_id = ? AND state = ?",
+                       FLOW_CANCELLED, c->closed[i], FLOW_RUNNING);
     return e ? e : delete_ids(s, "shardwheel_flow_fire", "run_id", c->closed, c->closed_count, ec);
 }
 
@@ -156,6 +160,22 @@ static enum err write_items(struct store_session *s, const struct flow_changes *
     return e;
 }
 
+/* Items that ended well stay; the others that have begun are due at once. */
+static enum err again(struct store_session *s, const struct flow_place *place, struct errctx *ec)
+{
+    enum err e = store_exec(s, NULL, ec,
+                            "UPDATE shardwheel_flow_item SET state = ?, wake_ms = 1, tries = 0, ended_ms = NULL WHERE "
+                            "run_id = ? AND step = ? AND state <> ?",
+                            FLOW_RUNNING, place->run_id, place->step, FLOW_SUCCEEDED);
+
+    if (e)
+        return e;
+    return store_exec(s, NULL, ec,
+                      "UPDATE shardwheel_flow_step SET items_failed = 0, items_ended = (SELECT COUNT(*) FROM "
+                      "shardwheel_flow_item WHERE run_id = ? AND step = ? AND state = ?) WHERE run_id = ? AND step = ?",
+                      place->run_id, place->step, FLOW_SUCCEEDED, place->run_id, place->step);
+}
+
 static enum err reset_items(struct store_session *s, const struct flow_changes *c, struct errctx *ec)
 {
     enum err e = ERR_OK;
@@ -164,10 +184,7 @@ static enum err reset_items(struct store_session *s, const struct flow_changes *
         e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_flow_item WHERE run_id = ? AND step = ?",
                        c->forgotten[i].run_id, c->forgotten[i].step);
     for (size_t i = 0; i < c->again_count && !e; i++)
-        e = store_exec(s, NULL, ec,
-                       "UPDATE shardwheel_flow_item SET state = ?, wake_ms = 1, tries = 0, ended_ms = NULL WHERE "
-                       "run_id = ? AND step = ? AND state IN (?, ?)",
-                       FLOW_RUNNING, c->again[i].run_id, c->again[i].step, FLOW_FAILED, FLOW_CANCELLED);
+        e = again(s, &c->again[i], ec);
     return e;
 }
 
@@ -259,18 +276,31 @@ static enum err cancel_children(struct store_session *s, const struct flow_chang
     return e;
 }
 
-/* The next one in line begins. */
-static enum err start_waiting(struct store_session *s, const struct flow_batch *batch, struct errctx *ec)
+/* The next one in line begins. Who puts a run in line has the flow's row locked: it is seen here, or sees our end. */
+static enum err start_waiting(struct store_session *s, const struct flow_moving *run, struct errctx *ec)
+{
+    enum err e = store_exec(s, NULL, ec, "UPDATE shardwheel_flow SET id = id WHERE id = ?", run->flow_id);
+
+    if (e)
+        return e;
+    return store_exec(s, NULL, ec,
+                      "UPDATE shardwheel_flow_run SET state = ?, look_ms = 0 WHERE flow_id = ? AND state = ? ORDER BY "
+                      "id LIMIT 1",
+                      FLOW_RUN_RUNNING, run->flow_id, FLOW_RUN_QUEUED);
+}
+
+static enum err write_flows(struct store_session *s, const struct flow_batch *batch, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < batch->runs.count && !e; i++) {
         const struct flow_moving *run = &batch->runs.items[i];
-        if (run->changed && run->ended_ms)
+        if (run->frees_line)
+            e = start_waiting(s, run, ec);
+        if (!e && run->flow_next_s)
             e = store_exec(s, NULL, ec,
-                           "UPDATE shardwheel_flow_run SET state = ?, look_ms = 0 WHERE flow_id = ? AND state = ? "
-                           "ORDER BY id LIMIT 1",
-                           FLOW_RUN_RUNNING, run->flow_id, FLOW_RUN_QUEUED);
+                           "UPDATE shardwheel_flow SET next_s = ? WHERE id = ? AND started = 1 AND next_s IS NULL",
+                           run->flow_next_s, run->flow_id);
     }
     return e;
 }
@@ -287,11 +317,11 @@ enum err flow_changes_write(struct store_session *s, const struct flow_batch *ba
     if (!e)
         e = write_new_runs(s, c, now_ms, ec);
     if (!e)
-        e = reset_items(s, c, ec);
-    if (!e)
         e = write_steps(s, c, ec);
     if (!e)
         e = write_items(s, c, ec);
+    if (!e)
+        e = reset_items(s, c, ec);
     if (!e)
         e = write_runs(s, batch, ec);
     if (!e)
@@ -300,5 +330,5 @@ enum err flow_changes_write(struct store_session *s, const struct flow_batch *ba
         e = cancel_children(s, c, ec);
     if (!e)
         e = delete_ids(s, "shardwheel_flow_request", "id", c->asks, c->ask_count, ec);
-    return e ? e : start_waiting(s, batch, ec);
+    return e ? e : write_flows(s, batch, ec);
 }

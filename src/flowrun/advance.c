@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "flowrun/work.h"
+
+#include "shardwheel/job/codes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is known of the run ------------------------------------------------------------------------------------ */
+
+static enum err take_row(struct work *w, struct flow_step_row *row, struct errctx *ec)
+{
+    size_t step = (size_t)row->step;
+    struct errctx too_large = {""};
+    enum err e;
+
+    if (row->step < 0 || step >= w->count)
+        return ERR_OK;
+    w->rows[step] = row;
+    if (row->now.state != FLOW_SUCCEEDED && row->now.state != FLOW_FAILED) {
+        flow_set_state(w->values, step, row->now.state < FLOW_STATES ? row->now.state : FLOW_WAITING);
+        return ERR_OK;
+    }
+    e = flow_end_step(w->values, step, row->now.state,
+                      &(struct flow_end){.result = row->now.result,
+                                         .result_len = row->now.result ? strlen(row->now.result) : 0,
+                                         .code = row->now.code,
+                                         .address = row->now.address,
+                                         .started_ms = row->now.started_ms,
+                                         .ended_ms = row->now.ended_ms},
+                      &too_large);
+    return e == ERR_NOMEM ? err_set(ec, e, "out of memory") : ERR_OK;
+}
+
+static enum err begin(struct work *w, struct errctx *ec)
+{
+    enum err e = flow_create_values(w->flow, w->run->parameters, w->run->id, w->run->due_s, w->a->zone, &w->values, ec);
+
+    if (e)
+        return e;
+    w->rows = calloc(w->count, sizeof *w->rows);
+    w->changed = calloc(w->count, sizeof *w->changed);
+    w->fired = calloc(w->count, sizeof *w->fired);
+    if (!w->rows || !w->changed || !w->fired)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < w->run->step_count && !e; i++)
+        e = take_row(w, &w->run->steps[i], ec);
+    return e;
+}
+
+/* ---- steps that start or are skipped ----------------------------------------------------------------------------- */
+
+static enum err skip_step(struct work *w, size_t step, struct errctx *ec)
+{
+    struct flow_step_row *row = work_change(w, step, ec);
+
+    if (!row)
+        return ERR_NOMEM;
+    row->now = (struct flow_try){.state = FLOW_SKIPPED, .ended_ms = w->now_ms};
+    flow_set_state(w->values, step, FLOW_SKIPPED);
+    w->tally->steps_skipped++;
+    return ERR_OK;
+}
+
+/* What starts may end at once: until nothing more moves. */
+static enum err make_moves(struct work *w, struct errctx *ec)
+{
+    enum flow_move moves[FLOW_STEPS_MAX];
+    enum err e = ERR_OK;
+
+    while (!e && flow_decide(w->values, moves) > 0)
+        for (size_t i = 0; i < w->count && !e; i++) {
+            if (moves[i] == FLOW_SKIP)
+                e = skip_step(w, i, ec);
+            else if (moves[i] == FLOW_START)
+                e = tries_start_step(w, i, ec);
+        }
+    return e;
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
+static enum err tell_parent(struct work *w, struct errctx *ec)
+{
+    struct flow_parent_note *more;
+    struct buf results = {0};
+    enum err e;
+
+    if (!w->run->parent_run)
+        return ERR_OK;
+    more = realloc(w->out->notes, (w->out->note_count + 1) * sizeof *more);
+    if (!more)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    w->out->notes = more;
+    e = w->values ? flow_put_results(&results, w->values, ec) : ERR_OK;
+    more[w->out->note_count] =
+        (struct flow_parent_note){.run_id = w->run->parent_run,
+                                  .step = w->run->parent_step,
+                                  .code = w->run->state == FLOW_RUN_SUCCEEDED ? CODE_OK : CODE_FAILED};
+    if (!e && w->values)
+        more[w->out->note_count].result = work_keep_buf(w, &results, &e, ec);
+    w->out->note_count++;
+    buf_fini(&results);
+    return e;
+}
+
+static enum err end_run(struct work *w, enum flow_run_state state, const char *message, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    w->run->state = state;
+    w->run->ended_ms = w->now_ms;
+    w->run->message = work_keep(w, message, &e, ec);
+    w->run->changed = true;
+    if (w->flow) {
+        const struct flow_settings *settings = flow_get_settings(w->flow);
+        w->run->frees_line = settings->policy == FLOW_QUEUE;
+        if (settings->delay_s && (w->run->kind[0] == 'C' || w->run->kind[0] == 'F'))
+            w->run->flow_next_s = time_floor_div(w->now_ms, 1000) + settings->delay_s;
+    }
+    w->tally->runs_succeeded += state == FLOW_RUN_SUCCEEDED;
+    w->tally->runs_failed += state == FLOW_RUN_FAILED;
+    w->tally->runs_cancelled += state == FLOW_RUN_CANCELLED;
+    return e ? e : tell_parent(w, ec);
+}
+
+static void check_deadline(struct work *w)
+{
+    const struct flow_settings *settings = flow_get_settings(w->flow);
+    int64_t at_ms = w->run->started_ms + settings->deadline_s * 1000;
+
+    if (!settings->deadline_s || w->run->late_told)
+        return;
+    if (w->now_ms < at_ms) {
+        work_look_at(w, at_ms);
+        return;
+    }
+    w->run->late_told = true;
+    w->run->changed = true;
+    w->tally->late = true;
+}
+
+static enum err go_on(struct work *w, struct errctx *ec)
+{
+    enum flow_outcome outcome;
+    enum err e = ERR_OK;
+
+    if (!w->run->started_ms) {
+        w->run->started_ms = w->now_ms;
+        w->run->changed = true;
+    }
+    if (w->run->wake_count > 0)
+        work_look_at(w, w->run->wakes[0].wake_ms);
+    e = tries_go_on(w, ec);
+    if (!e)
+        e = make_moves(w, ec);
+    if (!e)
+        e = tries_go_on(w, ec); /* items and waits of steps that have just begun */
+    if (!e)
+        e = make_moves(w, ec);
+    outcome = e ? FLOW_OPEN : flow_find_outcome(w->values);
+    if (e)
+        return e;
+    if (outcome != FLOW_OPEN)
+        return end_run(w, outcome == FLOW_GOOD ? FLOW_RUN_SUCCEEDED : FLOW_RUN_FAILED, NULL, ec);
+    check_deadline(w);
+    return ERR_OK;
+}
+
+static enum err advance(struct work *w, struct errctx *ec)
+{
+    enum err e = tries_take_ends(w, ec);
+
+    if (!e)
+        e = asks_do(w, ec);
+    if (e)
+        return e;
+    if (w->closed)
+        return end_run(w, FLOW_RUN_CANCELLED, NULL, ec);
+    if (w->run->state == FLOW_RUN_RUNNING)
+        return go_on(w, ec);
+    return ERR_OK; /* in line, or it has ended */
+}
+
+enum err advance_run(const struct advance *a, struct flow_moving *run, int64_t now_ms, struct flow_changes *out,
+                     struct advance_tally *tally, struct errctx *ec)
+{
+    struct work w = {.a = a, .run = run, .now_ms = now_ms, .out = out, .tally = tally, .look_ms = FLOW_NEVER_MS};
+    int64_t looked_ms = run->look_ms;
+    struct errctx why = {""};
+    enum err e = ERR_OK;
+
+    if (a->flow) {
+        w.flow = a->flow->flow;
+        w.count = flow_count_steps(w.flow);
+        e = begin(&w, &why);
+    } else {
+        e = err_set(&why, ERR_INPUT, "the document of this version cannot be read");
+    }
+    if (e == ERR_INPUT) {
+        flow_destroy_values(w.values);
+        w.values = NULL;
+        e = run->state <= FLOW_RUN_RUNNING ? end_run(&w, FLOW_RUN_FAILED, why.text, ec) : ERR_OK;
+    } else if (e) {
+        err_set(ec, e, "%s", why.text);
+    } else {
+        e = advance(&w, ec);
+    }
+    if (run->ended_ms)
+        w.look_ms = 0; /* it is written as NULL */
+    if (w.look_ms != looked_ms || (run->ended_ms && looked_ms == 0))
+        run->changed = true;
+    run->look_ms = w.look_ms;
+    flow_destroy_values(w.values);
+    free(w.rows);
+    free(w.changed);
+    free(w.fired);
+    return e;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "flowrun/schedules.h"
+
+#include "shardwheel/schedule.h"
+
+#include <stdio.h>
+
+int64_t schedules_find_next(const struct flow_settings *settings, const struct zone *zone, int64_t max_year,
+                            int64_t due_s, int64_t from_s)
+{
+    char rate[24];
+    struct job_due job = {.schedule_type = settings->cron ? "CRON" : "FIX_RATE",
+                          .schedule_conf = settings->cron ? settings->cron : rate,
+                          .misfire = "",
+                          .route = "",
+                          .handler = "",
+                          .valid_from_s = settings->from_s,
+                          .valid_until_s = settings->until_s};
+    struct errctx ec = {""};
+    int64_t next_ms = 0;
+
+    if (!settings->cron && !settings->every_s)
+        return 0;
+    if (settings->every_s && due_s && from_s >= due_s) {
+        int64_t next_s = due_s + ((from_s - due_s) / settings->every_s + 1) * settings->every_s;
+        return settings->until_s && next_s >= settings->until_s ? 0 : next_s;
+    }
+    snprintf(rate, sizeof rate, "%lld", (long long)settings->every_s);
+    if (schedule_find_next(&job, zone, max_year, from_s * 1000, &next_ms, &ec))
+        return 0;
+    return next_ms / 1000;
+}
+
+void schedules_plan(const struct flow_settings *settings, const struct zone *zone, int64_t max_year, int64_t now_s,
+                    struct flow_start *start)
+{
+    int64_t due_s = start->flow.next_s;
+    bool missed = due_s < now_s - FLOW_MISSED_S;
+
+    start->kind = 'C';
+    start->policy = settings->policy;
+    start->queue_max = settings->queue_max;
+    start->run = true;
+    start->new_next_s = schedules_find_next(settings, zone, max_year, due_s, missed ? now_s : due_s);
+    if (!missed)
+        return;
+    start->run = settings->misfire_once;
+    start->kind = 'F';
+    if (!settings->misfire_once)
+        start->missed = "no node was there at this due time; it was missed";
+    if (!start->run && settings->delay_s)
+        start->new_next_s = now_s + settings->delay_s;
+}
