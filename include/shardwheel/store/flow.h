@@ -208,7 +208,7 @@ STORE_LIST(flow_item_views, struct flow_item_view, rows);
 MUST_CHECK enum err store_list_flow_items(struct store_session *s, int64_t run_id, int64_t step, unsigned states,
                                           int64_t from, int64_t limit, struct flow_item_views *out, struct errctx *ec);
 
-struct flow_run_order {
+struct flow_run_start {
     int64_t flow_id;
     int64_t version;        /* which was looked at */
     const char *parameters; /* JSON object; NULL: none */
@@ -221,7 +221,7 @@ struct flow_run_order {
 /* One transaction. The audit row, whose target is the flow, gets the run's id and parameters. *is_new false: the key
  * was used before, and *id is its run. ERR_NOTFOUND: there is no such flow; ERR_CONFLICT: its newest version is another
  * one by now, or a deadlock; ERR_STATE: SKIP, and a run is open; ERR_BUSY: QUEUE, and the line is full. */
-MUST_CHECK enum err store_start_flow_run(struct store_session *s, const struct flow_run_order *order,
+MUST_CHECK enum err store_start_flow_run(struct store_session *s, const struct flow_run_start *order,
                                          const struct audit_row *audit, int64_t *id, bool *is_new, struct errctx *ec);
 
 /* ---- what people ask of runs: requests.c ------------------------------------------------------------------------- */

@@ -224,7 +224,7 @@ enum err store_list_flow_items(struct store_session *s, int64_t run_id, int64_t 
 /* ---- beginning one ----------------------------------------------------------------------------------------------- */
 
 /* PARALLEL: it stays as it is, and others may begin runs too. */
-static enum err lock_flow(struct store_session *s, const struct flow_run_order *order, struct errctx *ec)
+static enum err lock_flow(struct store_session *s, const struct flow_run_start *order, struct errctx *ec)
 {
     int64_t version = 0;
     enum err e = store_number(s, 0, &version, ec, "SELECT version FROM shardwheel_flow WHERE id = ? ?", order->flow_id,
@@ -239,7 +239,7 @@ static enum err lock_flow(struct store_session *s, const struct flow_run_order *
     return ERR_OK;
 }
 
-static enum err find_by_key(struct store_session *s, const struct flow_run_order *order, int64_t *id, struct errctx *ec)
+static enum err find_by_key(struct store_session *s, const struct flow_run_start *order, int64_t *id, struct errctx *ec)
 {
     if (!order->key)
         return ERR_OK;
@@ -247,7 +247,7 @@ static enum err find_by_key(struct store_session *s, const struct flow_run_order
                         order->flow_id, order->key);
 }
 
-static enum err choose_state(struct store_session *s, const struct flow_run_order *order, enum flow_run_state *out,
+static enum err choose_state(struct store_session *s, const struct flow_run_start *order, enum flow_run_state *out,
                              struct errctx *ec)
 {
     struct db_rows *rows = NULL;
@@ -275,7 +275,7 @@ static enum err choose_state(struct store_session *s, const struct flow_run_orde
     return ERR_OK;
 }
 
-static enum err insert_run(struct store_session *s, const struct flow_run_order *order, enum flow_run_state state,
+static enum err insert_run(struct store_session *s, const struct flow_run_start *order, enum flow_run_state state,
                            int64_t *id, struct errctx *ec)
 {
     struct db_effect effect = {0};
@@ -291,7 +291,7 @@ static enum err insert_run(struct store_session *s, const struct flow_run_order 
     return e;
 }
 
-static enum err end_start(struct store_session *s, enum err e, const struct flow_run_order *order,
+static enum err end_start(struct store_session *s, enum err e, const struct flow_run_start *order,
                           const struct audit_row *audit, int64_t id, struct errctx *ec)
 {
     struct audit_row row = audit ? *audit : (struct audit_row){0};
@@ -309,7 +309,7 @@ static enum err end_start(struct store_session *s, enum err e, const struct flow
     return e;
 }
 
-enum err store_start_flow_run(struct store_session *s, const struct flow_run_order *order,
+enum err store_start_flow_run(struct store_session *s, const struct flow_run_start *order,
                               const struct audit_row *audit, int64_t *id, bool *is_new, struct errctx *ec)
 {
     enum flow_run_state state = FLOW_RUN_RUNNING;

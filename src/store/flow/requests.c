@@ -54,6 +54,5 @@ enum err store_ask_flow_run(struct store_session *s, const struct flow_request *
         e = check(arg, &now, ec);
     if (!e && !asked)
         e = write_request(s, request, ec);
-    e = store_end_audited(s, e, asked ? NULL : audit, ec);
-    return e ? err_wrap(ec, e, "ask flow run %" PRId64 " to %s", request->run_id, request->action) : ERR_OK;
+    return store_end_audited(s, e, asked ? NULL : audit, ec);
 }

@@ -152,7 +152,7 @@ static void versions_are_kept(void **state)
 
 static int64_t start(int64_t flow, enum flow_policy policy, const char *key, bool expect_new)
 {
-    const struct flow_run_order order = {.flow_id = flow,
+    const struct flow_run_start order = {.flow_id = flow,
                                          .version = 1,
                                          .parameters = "{\"day\":1}",
                                          .key = key,
@@ -170,7 +170,7 @@ static int64_t start(int64_t flow, enum flow_policy policy, const char *key, boo
 
 static enum err refuse_start(int64_t flow, int64_t version, enum flow_policy policy)
 {
-    const struct flow_run_order order = {
+    const struct flow_run_start order = {
         .flow_id = flow, .version = version, .kind = "M", .who = "ann", .policy = policy, .queue_max = 2};
     struct errctx why;
     int64_t id;

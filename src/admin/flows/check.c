@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* What is wrong with a document beside its own rules: jobs and flows that it names. */
+#include "admin/flows/flows_impl.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+PRINTF_LIKE(4, 5)
+static void add_fault(struct flow_faults *faults, size_t step, const char *member, const char *fmt, ...)
+{
+    struct flow_fault *fault = faults->count < FLOW_FAULTS_MAX ? &faults->list[faults->count] : NULL;
+    va_list args;
+
+    faults->count++;
+    if (!fault)
+        return;
+    snprintf(fault->where, sizeof fault->where, "/steps/%zu/%s", step, member);
+    va_start(args, fmt);
+    vsnprintf(fault->text, sizeof fault->text, fmt, args);
+    va_end(args);
+}
+
+static void check_job(const struct reach *reach, const struct reach_step *step, size_t i, struct flow_faults *faults)
+{
+    const struct flow_job *job = reach_find_job(reach, step->job_id);
+
+    if (!job)
+        add_fault(faults, i, "jobId", "there is no job %" PRId64, step->job_id);
+    else if (step->kind == FLOW_BROADCAST && (!job->route || strcmp(job->route, "SHARDING_BROADCAST") != 0))
+        add_fault(faults, i, "jobId", "job %" PRId64 " is no broadcast: its route is %s", job->id,
+                  job->route ? job->route : "not set");
+}
+
+static void check_flow(struct reach *reach, const struct reach_flow *own, const struct reach_step *step, size_t i,
+                       int64_t own_id, struct flow_faults *faults)
+{
+    const struct reach_flow *flow = reach_find(reach, step->flow);
+
+    if (!flow || (flow->id == 0 && flow != own))
+        add_fault(faults, i, "flow", "there is no flow \"%s\"", step->flow);
+    else if (reach_leads_to(reach, flow, own->name, own_id))
+        add_fault(faults, i, "flow", "the flow \"%s\" leads back to this one", step->flow);
+    else if (reach_get_depth(reach, flow) + 1 > FLOWS_DEEP_MAX)
+        add_fault(faults, i, "flow", "with the flow \"%s\", flows run flows more than %d deep", step->flow,
+                  FLOWS_DEEP_MAX);
+}
+
+enum err flow_check_document(struct reach *reach, const char *document, int64_t own_id, struct flow **flow,
+                             const struct reach_flow **reached, struct flow_faults *faults, struct refusal *r)
+{
+    enum err e = flow_load(document, strlen(document), flow, faults, &r->text);
+
+    if (e == ERR_INPUT)
+        return ERR_OK;
+    if (!e)
+        e = reach_add_flow(reach, flow_get_name(*flow), own_id, 0, *flow, reached, &r->text);
+    if (!e)
+        e = reach_close(reach, &r->text);
+    for (size_t i = 0; !e && i < (*reached)->step_count; i++) {
+        const struct reach_step *step = &(*reached)->steps[i];
+
+        if (step->job_id)
+            check_job(reach, step, i, faults);
+        else if (step->kind == FLOW_FLOW)
+            check_flow(reach, *reached, step, i, own_id, faults);
+    }
+    return refuse_error(r, e);
+}
+
+void flow_verdict_fini(struct flow_verdict *v)
+{
+    free(v->groups);
+    v->groups = NULL;
+}
+
+/* An id that the document's name has already: a flow that is checked before it is saved again. */
+static enum err find_own_id(struct store_session *s, const char *document, int64_t *out, struct refusal *r)
+{
+    struct flow_faults *faults = malloc(sizeof *faults);
+    struct flow *flow = NULL;
+    struct flow_rows rows = {0};
+    const char *name;
+    enum err e = faults ? flow_load(document, strlen(document), &flow, faults, &r->text) : ERR_NOMEM;
+
+    *out = 0;
+    if (!e) {
+        name = flow_get_name(flow);
+        e = store_load_flows_named(s, &name, 1, &rows, &r->text);
+    }
+    if (!e && rows.count > 0)
+        *out = rows.rows[0].id;
+    flow_rows_fini(&rows);
+    flow_destroy(flow);
+    free(faults);
+    return e == ERR_INPUT ? ERR_OK : refuse_error(r, e);
+}
+
+enum err admin_check_flow(struct admin *a, const struct actor *actor, const char *document, struct flow_verdict *out,
+                          struct refusal *r)
+{
+    const struct reach_flow *reached = NULL;
+    struct store_session *s = NULL;
+    struct flow *flow = NULL;
+    struct reach reach = {0};
+    int64_t own_id = 0;
+    enum err e = refuse_unless_sees(actor, r);
+
+    out->groups = NULL;
+    out->group_count = 0;
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    reach_init(&reach, s);
+    if (!e)
+        e = find_own_id(s, document, &own_id, r);
+    if (!e)
+        e = flow_check_document(&reach, document, own_id, &flow, &reached, &out->faults, r);
+    if (!e && reached)
+        e = reach_load_groups(&reach, reached, &out->groups, &out->group_count, &r->text);
+    flow_destroy(flow);
+    reach_fini(&reach);
+    return admin_end(a, s, e, r);
+}

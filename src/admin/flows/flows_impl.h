@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* flows_impl: what the files of flows share. */
+#ifndef ADMIN_FLOWS_FLOWS_IMPL_H
+#define ADMIN_FLOWS_FLOWS_IMPL_H
+
+#include "admin/audit.h"
+#include "admin/flows/reach.h"
+
+/* A document that is to be saved as flow `own_id` (0: a new one). ERR_OK also with faults; then *flow may stay NULL.
+ * Of what can be read, *reached is in the reach. */
+MUST_CHECK enum err flow_check_document(struct reach *reach, const char *document, int64_t own_id, struct flow **flow,
+                                        const struct reach_flow **reached, struct flow_faults *faults,
+                                        struct refusal *r);
+
+/* The newest version of a flow, in a reach that is closed. REFUSED_UNKNOWN "id". */
+MUST_CHECK enum err flow_find(struct reach *reach, int64_t id, struct flow_rows *rows, const struct reach_flow **out,
+                              struct refusal *r);
+/* A run with the version that it goes through, likewise. */
+MUST_CHECK enum err flow_find_run(struct reach *reach, int64_t id, struct flow_run_rows *rows,
+                                  struct flow_version_rows *version, const struct reach_flow **out, struct refusal *r);
+/* Fills in all but the row. The reach is closed. */
+MUST_CHECK enum err flow_fill_run_card(struct reach *reach, const struct reach_flow *flow, const struct actor *actor,
+                                       int64_t now_ms, struct flow_run_card *card, struct errctx *ec);
+/* The parent's names, of those that may be seen. */
+MUST_CHECK enum err flow_fill_parents(struct reach *reach, const struct actor *actor, struct flow_run_card *cards,
+                                      size_t count, struct errctx *ec);
+size_t flow_find_step_named(const struct reach_flow *flow, const char *name); /* step_count: there is none */
+
+/* An error of the store; a refusal that is filled in already stays. */
+enum err flow_refuse_error(struct refusal *r, enum err e);
+/* Of a document that was saved: ERR_INPUT is no fault of who asks. */
+MUST_CHECK enum err flow_load_saved(const char *document, struct flow **out, struct refusal *r);
+/* The flow's own zone, else that of the cluster. *own is to be destroyed. */
+MUST_CHECK enum err flow_take_zone(const struct admin *a, const struct flow *flow, struct zone **own,
+                                   const struct zone **out, struct errctx *ec);
+
+#define FLOW_TRIES 5 /* of a change that met a deadlock, or a version that was saved meanwhile */
+
+#endif

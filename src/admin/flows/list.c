@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* Flows and their versions, looked at. */
+#include "admin/flows/flows_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_AT_ONCE 20 /* documents are up to 1 MB */
+
+/* ---- what others ask for, too ------------------------------------------------------------------------------------ */
+
+enum err flow_refuse_error(struct refusal *r, enum err e)
+{
+    if (!e || r->kind != REFUSED_NOT)
+        return e;
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
+    if (e == ERR_CONFLICT)
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else changes the flow: %s", r->text.text);
+    return refuse_error(r, e);
+}
+
+enum err flow_load_saved(const char *document, struct flow **out, struct refusal *r)
+{
+    struct flow_faults *faults = malloc(sizeof *faults);
+    enum err e;
+
+    if (!faults)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    e = flow_load(document, strlen(document), out, faults, &r->text);
+    free(faults);
+    if (e == ERR_INPUT)
+        return refuse(r, REFUSED_STATE, NULL, "this release cannot read the document that was saved: %s", r->text.text);
+    return refuse_error(r, e);
+}
+
+enum err flow_take_zone(const struct admin *a, const struct flow *flow, struct zone **own, const struct zone **out,
+                        struct errctx *ec)
+{
+    const char *name = flow_get_settings(flow)->zone;
+    enum err e = name ? zone_load(name, own, ec) : ERR_OK;
+
+    if (!e)
+        *out = *own ? *own : a->opts.zone;
+    return e;
+}
+
+enum err flow_find(struct reach *reach, int64_t id, struct flow_rows *rows, const struct reach_flow **out,
+                   struct refusal *r)
+{
+    enum err e = store_load_flows(reach->s, &id, 1, rows, &r->text);
+
+    if (!e && rows->count == 0)
+        return refuse(r, REFUSED_UNKNOWN, "id", "there is no flow %" PRId64, id);
+    if (!e)
+        e = reach_add(reach, rows->rows[0].name, id, rows->rows[0].version, rows->rows[0].document, out, &r->text);
+    if (!e)
+        e = reach_close(reach, &r->text);
+    return refuse_error(r, e);
+}
+
+size_t flow_find_step_named(const struct reach_flow *flow, const char *name)
+{
+    size_t i = 0;
+
+    while (i < flow->step_count && strcmp(flow->steps[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* ---- cards ------------------------------------------------------------------------------------------------------- */
+
+static void destroy_card(struct flow_card *card)
+{
+    free((char *)card->row.name);
+    free((char *)card->row.document);
+    free(card->groups);
+}
+
+void flow_cards_fini(struct flow_cards *cards)
+{
+    for (size_t i = 0; i < cards->count; i++)
+        destroy_card(&cards->items[i]);
+    free(cards->items);
+    *cards = (struct flow_cards){0};
+}
+
+/* Takes the groups. */
+static enum err add_card(const struct flow_row *row, const struct reach_flow *flow, const struct actor *actor,
+                         int64_t *groups, size_t group_count, struct flow_cards *out, struct errctx *ec)
+{
+    struct flow_card card = {.row = *row,
+                             .step_count = flow->step_count,
+                             .groups = groups,
+                             .group_count = group_count,
+                             .can_change = groups_allow(groups, group_count, actor, RIGHT_CHANGE),
+                             .can_run = groups_allow(groups, group_count, actor, RIGHT_RUN)};
+
+    card.row.name = str_copy(row->name);
+    card.row.document = str_copy(row->document);
+    if (!card.row.name || !card.row.document) {
+        destroy_card(&card);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    out->items[out->count++] = card;
+    return ERR_OK;
+}
+
+static enum err load_beside(struct store_session *s, struct flow_cards *cards, struct errctx *ec)
+{
+    int64_t *ids = calloc(2 * cards->count + 1, sizeof *ids), *open = ids ? ids + cards->count : NULL;
+    struct flow_tick *ticks = NULL;
+    size_t count = 0;
+    enum err e = ids ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+
+    for (size_t i = 0; i < cards->count && !e; i++)
+        ids[i] = cards->items[i].row.id;
+    if (!e)
+        e = store_count_open_flow_runs(s, ids, cards->count, open, ec);
+    if (!e)
+        e = store_load_flow_ticks(s, ids, cards->count, &ticks, &count, ec);
+    for (size_t i = 0; i < cards->count && !e; i++) {
+        struct flow_card *card = &cards->items[i];
+
+        card->open_runs = open[i];
+        for (size_t k = 0; k < count && card->tick_count < FLOW_TICKS_MAX; k++)
+            if (ticks[k].flow_id == card->row.id)
+                card->ticks[card->tick_count++] = ticks[k];
+    }
+    free(ticks);
+    free(ids);
+    return e;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static bool has_tag(const struct reach_flow *flow, const char *tag)
+{
+    size_t len = tag ? strlen(tag) : 0;
+
+    for (const char *at = flow->tags; tag && at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strcspn(at, ",") == len && !strncmp(at, tag, len))
+            return true;
+    return !tag;
+}
+
+/* Of one row of the batch: into the page, if it belongs there. */
+static enum err take_row(struct reach *reach, const struct flow_row *row, const struct flow_query *query,
+                         const struct actor *actor, struct flow_cards *out, struct errctx *ec)
+{
+    const struct reach_flow *flow = reach_find(reach, row->name);
+    int64_t *groups = NULL;
+    size_t count = 0;
+    enum err e = flow ? reach_load_groups(reach, flow, &groups, &count, ec) : ERR_OK;
+
+    if (e || !flow || !has_tag(flow, query->tag) || !groups_are_seen(groups, count, actor)) {
+        free(groups);
+        return e;
+    }
+    return add_card(row, flow, actor, groups, count, out, ec);
+}
+
+static enum err add_rows(struct reach *reach, const struct flow_rows *rows, struct errctx *ec)
+{
+    const struct reach_flow *made;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < rows->count && !e; i++)
+        if (!reach_find(reach, rows->rows[i].name))
+            e = reach_add(reach, rows->rows[i].name, rows->rows[i].id, rows->rows[i].version, rows->rows[i].document,
+                          &made, ec);
+    return e ? e : reach_close(reach, ec);
+}
+
+/* Rows behind out->last, until the page is full or enough was looked at. */
+static enum err fill_page(struct reach *reach, const struct flow_query *query, const struct actor *actor,
+                          struct flow_cards *out, struct errctx *ec)
+{
+    size_t looked = 0, bytes = 0;
+    enum err e = ERR_OK;
+
+    while (!e && !out->is_end && out->count < query->limit && looked < FLOWS_LOOKED_MAX && bytes < FLOWS_BYTES_MAX) {
+        struct flow_rows rows = {0};
+
+        e = store_list_flows(reach->s, &query->filter, out->last, ROWS_AT_ONCE, &rows, ec);
+        if (!e)
+            e = add_rows(reach, &rows, ec);
+        for (size_t i = 0; i < rows.count && !e && out->count < query->limit; i++) {
+            looked++;
+            bytes += strlen(rows.rows[i].document);
+            snprintf(out->last, sizeof out->last, "%s", rows.rows[i].name);
+            e = take_row(reach, &rows.rows[i], query, actor, out, ec);
+            out->is_end = rows.count < ROWS_AT_ONCE && i + 1 == rows.count;
+        }
+        out->is_end |= !e && rows.count == 0;
+        flow_rows_fini(&rows);
+    }
+    return e;
+}
+
+enum err admin_list_flows(struct admin *a, const struct actor *actor, const struct flow_query *query,
+                          struct flow_cards *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct flow_cards cards = {0};
+    struct reach reach = {0};
+    enum err e = refuse_unless_sees(actor, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    reach_init(&reach, s);
+    snprintf(cards.last, sizeof cards.last, "%s", query->after);
+    cards.items = calloc(query->limit + 1, sizeof *cards.items);
+    if (!e && !cards.items)
+        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    if (!e)
+        e = fill_page(&reach, query, actor, &cards, &r->text);
+    if (!e)
+        e = load_beside(s, &cards, &r->text);
+    reach_fini(&reach);
+    if (e)
+        flow_cards_fini(&cards);
+    else
+        *out = cards;
+    return admin_end(a, s, e, r);
+}
+
+/* ---- one --------------------------------------------------------------------------------------------------------- */
+
+enum err admin_load_flow(struct admin *a, const struct actor *actor, int64_t id, struct flow_cards *out,
+                         struct flow_box **boxes, struct refusal *r)
+{
+    const struct reach_flow *flow = NULL;
+    struct store_session *s = NULL;
+    struct flow_cards cards = {.items = calloc(1, sizeof *cards.items), .is_end = true};
+    struct flow_rows rows = {0};
+    struct reach reach = {0};
+    int64_t *groups = NULL;
+    size_t count = 0;
+    enum err e = admin_take_session(a, &s, r);
+
+    reach_init(&reach, s);
+    if (!e && !cards.items)
+        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    if (!e)
+        e = flow_find(&reach, id, &rows, &flow, r);
+    if (!e)
+        e = reach_refuse_unless_sees(&reach, flow, actor, r);
+    if (!e)
+        e = reach_load_groups(&reach, flow, &groups, &count, &r->text);
+    if (!e)
+        e = add_card(&rows.rows[0], flow, actor, groups, count, &cards, &r->text);
+    if (!e)
+        e = load_beside(s, &cards, &r->text);
+    if (!e)
+        e = reach_load_boxes(&reach, flow, actor, boxes, &r->text);
+    flow_rows_fini(&rows);
+    reach_fini(&reach);
+    if (e)
+        flow_cards_fini(&cards);
+    else
+        *out = cards;
+    return admin_end(a, s, e, r);
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
+
+enum err admin_list_flow_versions(struct admin *a, const struct actor *actor, int64_t id, int64_t before, int64_t limit,
+                                  struct flow_version_rows *out, struct refusal *r)
+{
+    const struct reach_flow *flow = NULL;
+    struct store_session *s = NULL;
+    struct flow_rows rows = {0};
+    struct reach reach = {0};
+    enum err e = admin_take_session(a, &s, r);
+
+    reach_init(&reach, s);
+    if (!e)
+        e = flow_find(&reach, id, &rows, &flow, r);
+    if (!e)
+        e = reach_refuse_unless_sees(&reach, flow, actor, r);
+    if (!e)
+        e = store_list_flow_versions(s, id, before, limit, out, &r->text);
+    flow_rows_fini(&rows);
+    reach_fini(&reach);
+    return admin_end(a, s, e, r);
+}
+
+/* Who sees the flow sees its old versions, with boxes of their own. */
+static enum err load_version(struct reach *reach, const struct actor *actor, int64_t id, int64_t version,
+                             struct flow_version_rows *out, struct flow_box **boxes, size_t *box_count,
+                             struct refusal *r)
+{
+    const struct reach_flow *flow = NULL;
+    enum err e = store_load_flow_version(reach->s, id, version, out, &r->text);
+
+    if (!e && out->count == 0)
+        return refuse(r, REFUSED_UNKNOWN, "version", "flow %" PRId64 " has no version %" PRId64, id, version);
+    if (!e)
+        e = reach_add(reach, NULL, id, version, out->rows[0].document, &flow, &r->text);
+    if (!e)
+        e = reach_close(reach, &r->text);
+    if (!e)
+        e = reach_load_boxes(reach, flow, actor, boxes, &r->text);
+    if (!e)
+        *box_count = flow->step_count;
+    return refuse_error(r, e);
+}
+
+enum err admin_load_flow_version(struct admin *a, const struct actor *actor, int64_t id, int64_t version,
+                                 struct flow_version_rows *out, struct flow_box **boxes, size_t *box_count,
+                                 struct refusal *r)
+{
+    const struct reach_flow *flow = NULL;
+    struct flow_version_rows found = {0};
+    struct store_session *s = NULL;
+    struct flow_rows rows = {0};
+    struct reach reach = {0};
+    enum err e = admin_take_session(a, &s, r);
+
+    reach_init(&reach, s);
+    if (!e)
+        e = flow_find(&reach, id, &rows, &flow, r);
+    if (!e)
+        e = reach_refuse_unless_sees(&reach, flow, actor, r);
+    if (!e)
+        e = load_version(&reach, actor, id, version, &found, boxes, box_count, r);
+    flow_rows_fini(&rows);
+    reach_fini(&reach);
+    if (e)
+        flow_version_rows_fini(&found);
+    else
+        *out = found;
+    return admin_end(a, s, e, r);
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include "admin/flows/reach.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_AT_ONCE 20 /* documents are up to 1 MB */
+
+static enum err no_memory(struct errctx *ec)
+{
+    return err_set(ec, ERR_NOMEM, "out of memory");
+}
+
+void reach_init(struct reach *reach, struct store_session *s)
+{
+    *reach = (struct reach){.s = s};
+}
+
+static void destroy_flow(struct reach_flow *flow)
+{
+    free(flow->steps);
+    free(flow->tags);
+    free(flow);
+}
+
+void reach_fini(struct reach *reach)
+{
+    for (size_t i = 0; i < reach->count; i++)
+        destroy_flow(reach->flows[i]);
+    free(reach->flows);
+    flow_jobs_fini(&reach->jobs);
+    *reach = (struct reach){0};
+}
+
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
+
+static enum err append(struct reach *reach, const char *name, int64_t id, int64_t version, struct reach_flow **out,
+                       struct errctx *ec)
+{
+    struct reach_flow **flows = realloc(reach->flows, (reach->count + 1) * sizeof *flows);
+    struct reach_flow *flow = calloc(1, sizeof *flow);
+
+    reach->flows = flows ? flows : reach->flows;
+    if (!flows || !flow) {
+        free(flow);
+        return no_memory(ec);
+    }
+    *flow = (struct reach_flow){.id = id, .version = version, .deep = -1};
+    snprintf(flow->name, sizeof flow->name, "%s", name ? name : "");
+    reach->flows[reach->count++] = flow;
+    *out = flow;
+    return ERR_OK;
+}
+
+static void take_steps(struct reach_flow *to, const struct flow *from)
+{
+    to->step_count = flow_count_steps(from);
+    for (size_t i = 0; i < to->step_count; i++) {
+        const struct flow_step *step = flow_get_step(from, i);
+        bool runs_job = step->kind == FLOW_JOB || step->kind == FLOW_MAP || step->kind == FLOW_BROADCAST;
+
+        to->steps[i].kind = step->kind;
+        to->steps[i].job_id = runs_job ? step->job_id : 0;
+        snprintf(to->steps[i].name, sizeof to->steps[i].name, "%s", step->name);
+        if (step->kind == FLOW_FLOW)
+            snprintf(to->steps[i].flow, sizeof to->steps[i].flow, "%s", step->flow);
+    }
+}
+
+enum err reach_add_flow(struct reach *reach, const char *name, int64_t id, int64_t version, const struct flow *flow,
+                        const struct reach_flow **out, struct errctx *ec)
+{
+    struct reach_flow *made = NULL;
+    enum err e = append(reach, name, id, version, &made, ec);
+
+    if (e || !flow) {
+        *out = made;
+        return e;
+    }
+    made->steps = calloc(flow_count_steps(flow) + 1, sizeof *made->steps);
+    made->tags = str_copy(flow_get_settings(flow)->tags);
+    made->deadline_s = flow_get_settings(flow)->deadline_s;
+    if (!made->steps || !made->tags)
+        return no_memory(ec);
+    take_steps(made, flow);
+    *out = made;
+    return ERR_OK;
+}
+
+enum err reach_add(struct reach *reach, const char *name, int64_t id, int64_t version, const char *document,
+                   const struct reach_flow **out, struct errctx *ec)
+{
+    struct flow_faults *faults = malloc(sizeof *faults);
+    struct flow *flow = NULL;
+    enum err e = faults ? flow_load(document, strlen(document), &flow, faults, ec) : no_memory(ec);
+
+    if (!e || e == ERR_INPUT)
+        e = reach_add_flow(reach, name, id, version, flow, out, ec);
+    flow_destroy(flow);
+    free(faults);
+    return e;
+}
+
+/* ---- what they lead to ------------------------------------------------------------------------------------------- */
+
+const struct reach_flow *reach_find(const struct reach *reach, const char *name)
+{
+    for (size_t i = 0; i < reach->count; i++)
+        if (!strcmp(reach->flows[i]->name, name))
+            return reach->flows[i];
+    return NULL;
+}
+
+const struct reach_flow *reach_find_version(const struct reach *reach, int64_t id, int64_t version)
+{
+    for (size_t i = 0; i < reach->count; i++)
+        if (reach->flows[i]->id == id && reach->flows[i]->version == version)
+            return reach->flows[i];
+    return NULL;
+}
+
+static bool is_among(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+/* Some names of flows that are run and were not read yet. */
+static size_t find_missing(const struct reach *reach, const char *names[NAMES_AT_ONCE])
+{
+    size_t count = 0;
+
+    for (size_t i = reach->looked_up; i < reach->count; i++) {
+        const struct reach_flow *flow = reach->flows[i];
+
+        for (size_t k = 0; k < flow->step_count && count < NAMES_AT_ONCE; k++)
+            if (flow->steps[k].flow[0] && !reach_find(reach, flow->steps[k].flow) &&
+                !is_among(names, count, flow->steps[k].flow))
+                names[count++] = flow->steps[k].flow;
+    }
+    return count;
+}
+
+static enum err add_named(struct reach *reach, const char *const *names, size_t count, struct errctx *ec)
+{
+    struct flow_rows rows = {0};
+    const struct reach_flow *made;
+    enum err e = store_load_flows_named(reach->s, names, count, &rows, ec);
+
+    for (size_t i = 0; i < rows.count && !e; i++)
+        e = reach_add(reach, rows.rows[i].name, rows.rows[i].id, rows.rows[i].version, rows.rows[i].document, &made,
+                      ec);
+    for (size_t i = 0; i < count && !e; i++) /* so that it is not asked for again */
+        if (!reach_find(reach, names[i]))
+            e = reach_add_flow(reach, names[i], 0, 0, NULL, &made, ec);
+    flow_rows_fini(&rows);
+    return e;
+}
+
+static enum err load_jobs(struct reach *reach, struct errctx *ec)
+{
+    size_t count = 0, room = 1;
+    int64_t *ids;
+
+    for (size_t i = 0; i < reach->count; i++)
+        room += reach->flows[i]->step_count;
+    ids = calloc(room, sizeof *ids);
+    if (!ids)
+        return no_memory(ec);
+    for (size_t i = 0; i < reach->count; i++)
+        for (size_t k = 0; k < reach->flows[i]->step_count; k++)
+            if (reach->flows[i]->steps[k].job_id)
+                ids[count++] = reach->flows[i]->steps[k].job_id;
+    flow_jobs_fini(&reach->jobs);
+    count = sort_distinct(ids, count);
+    enum err e = store_load_flow_jobs(reach->s, ids, count, &reach->jobs, ec);
+    free(ids);
+    return e;
+}
+
+enum err reach_close(struct reach *reach, struct errctx *ec)
+{
+    const char *names[NAMES_AT_ONCE];
+    enum err e = ERR_OK;
+    size_t missing;
+
+    if (reach->looked_up == reach->count)
+        return ERR_OK;
+    while (!e && (missing = find_missing(reach, names)) > 0)
+        e = add_named(reach, names, missing, ec);
+    if (!e)
+        e = load_jobs(reach, ec);
+    if (!e)
+        reach->looked_up = reach->count;
+    return e;
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+    return compare_int64(&((const struct flow_job *)a)->id, &((const struct flow_job *)b)->id);
+}
+
+const struct flow_job *reach_find_job(const struct reach *reach, int64_t id)
+{
+    const struct flow_job key = {.id = id};
+
+    return reach->jobs.count ? bsearch(&key, reach->jobs.items, reach->jobs.count, sizeof key, compare_jobs) : NULL;
+}
+
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
+
+/* All that this one leads to, each once, itself first; free with free. */
+static enum err walk(struct reach *reach, const struct reach_flow *from, struct reach_flow ***out, size_t *count,
+                     struct errctx *ec)
+{
+    struct reach_flow **queue = calloc(reach->count + 1, sizeof *queue);
+    size_t at = 0, end = 0;
+
+    if (!queue)
+        return no_memory(ec);
+    reach->walk++;
+    for (size_t i = 0; i < reach->count; i++)
+        if (reach->flows[i] == from)
+            queue[end++] = reach->flows[i];
+    queue[0]->seen = reach->walk;
+    for (; at < end; at++) {
+        for (size_t k = 0; k < queue[at]->step_count; k++) {
+            const struct reach_step *step = &queue[at]->steps[k];
+            struct reach_flow *next = step->flow[0] ? (struct reach_flow *)reach_find(reach, step->flow) : NULL;
+
+            if (!next || next->seen == reach->walk)
+                continue;
+            next->seen = reach->walk;
+            queue[end++] = next;
+        }
+    }
+    *out = queue;
+    *count = end;
+    return ERR_OK;
+}
+
+static size_t put_groups(const struct reach *reach, struct reach_flow *const *flows, size_t count, int64_t *out)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < flows[i]->step_count; k++) {
+            const struct flow_job *job = reach_find_job(reach, flows[i]->steps[k].job_id);
+
+            if (job)
+                out[found++] = job->group;
+        }
+    }
+    return sort_distinct(out, found);
+}
+
+enum err reach_load_groups(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
+                           struct errctx *ec)
+{
+    struct reach_flow **flows = NULL;
+    size_t flow_count = 0, room = 1;
+    int64_t *groups = NULL;
+    enum err e = walk(reach, flow, &flows, &flow_count, ec);
+
+    for (size_t i = 0; i < flow_count; i++)
+        room += flows[i]->step_count;
+    if (!e && !(groups = calloc(room, sizeof *groups)))
+        e = no_memory(ec);
+    if (!e) {
+        *count = put_groups(reach, flows, flow_count, groups);
+        *out = groups;
+    }
+    free(flows);
+    return e;
+}
+
+bool reach_leads_to(struct reach *reach, const struct reach_flow *from, const char *name, int64_t id)
+{
+    struct reach_flow **flows = NULL;
+    struct errctx ec;
+    size_t count = 0;
+    bool found = false;
+
+    if (walk(reach, from, &flows, &count, &ec))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        found |= (id && flows[i]->id == id) || !strcmp(flows[i]->name, name);
+    free(flows);
+    return found;
+}
+
+/* A circle is as deep as can be: only flows that were saved at once make one. */
+static int find_depth(struct reach *reach, struct reach_flow *flow, int above)
+{
+    int deep = 0;
+
+    if (flow->deep >= 0)
+        return flow->deep;
+    if (flow->deep == -2 || above > FLOWS_DEEP_MAX + 1)
+        return FLOWS_DEEP_MAX + 1;
+    flow->deep = -2;
+    for (size_t k = 0; k < flow->step_count; k++) {
+        struct reach_flow *next =
+            flow->steps[k].flow[0] ? (struct reach_flow *)reach_find(reach, flow->steps[k].flow) : NULL;
+        int below = next ? find_depth(reach, next, above + 1) + 1 : 0;
+
+        deep = below > deep ? below : deep;
+    }
+    flow->deep = deep;
+    return deep;
+}
+
+int reach_get_depth(struct reach *reach, const struct reach_flow *flow)
+{
+    for (size_t i = 0; i < reach->count; i++)
+        reach->flows[i]->deep = -1;
+    for (size_t i = 0; i < reach->count; i++)
+        if (reach->flows[i] == flow)
+            return find_depth(reach, reach->flows[i], 0);
+    return 0;
+}
+
+/* ---- rights ------------------------------------------------------------------------------------------------------ */
+
+bool groups_are_seen(const int64_t *groups, size_t count, const struct actor *actor)
+{
+    if (actor_may(actor, RIGHT_SEE, 0))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (actor_may(actor, RIGHT_SEE, groups[i]))
+            return true;
+    return false;
+}
+
+bool groups_allow(const int64_t *groups, size_t count, const struct actor *actor, enum admin_right right)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!actor_may(actor, right, groups[i]))
+            return false;
+    return count > 0 || actor_may(actor, right, 0);
+}
+
+int64_t groups_get_one(const int64_t *groups, size_t count)
+{
+    return count == 1 ? groups[0] : 0;
+}
+
+enum err reach_refuse_unless_sees(struct reach *reach, const struct reach_flow *flow, const struct actor *actor,
+                                  struct refusal *r)
+{
+    int64_t *groups = NULL;
+    size_t count = 0;
+    enum err e = refuse_error(r, reach_load_groups(reach, flow, &groups, &count, &r->text));
+
+    if (!e && !groups_are_seen(groups, count, actor))
+        e = refuse(r, REFUSED_RIGHT, NULL, "%s may see no executor group of the flow", actor->name);
+    free(groups);
+    return e;
+}
+
+enum err reach_refuse_unless(struct reach *reach, const struct reach_flow *flow, const struct actor *actor,
+                             enum admin_right right, struct refusal *r)
+{
+    int64_t *groups = NULL;
+    size_t count = 0;
+    enum err e = refuse_error(r, reach_load_groups(reach, flow, &groups, &count, &r->text));
+
+    if (!e && count == 0)
+        e = refuse_unless(actor, right, 0, r);
+    for (size_t i = 0; i < count && !e; i++)
+        e = refuse_unless(actor, right, groups[i], r);
+    free(groups);
+    return e;
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
+
+void flow_boxes_destroy(struct flow_box *boxes, size_t count)
+{
+    for (size_t i = 0; boxes && i < count; i++)
+        free(boxes[i].job_name);
+    free(boxes);
+}
+
+static enum err fill_box(struct reach *reach, const struct reach_step *step, const struct actor *actor,
+                         struct flow_box *out, struct errctx *ec)
+{
+    const struct flow_job *job = step->job_id ? reach_find_job(reach, step->job_id) : NULL;
+    const struct reach_flow *flow = step->flow[0] ? reach_find(reach, step->flow) : NULL;
+    int64_t *groups = NULL;
+    size_t count = 0;
+    enum err e = ERR_OK;
+
+    out->kind = step->kind;
+    out->job_id = step->job_id;
+    memcpy(out->name, step->name, sizeof out->name);
+    if (job) {
+        out->closed = !actor_may(actor, RIGHT_SEE, job->group);
+        out->job_name = out->closed ? NULL : str_copy(job->name);
+        return !out->closed && job->name && !out->job_name ? no_memory(ec) : ERR_OK;
+    }
+    if (flow && flow->id) {
+        e = reach_load_groups(reach, flow, &groups, &count, ec);
+        out->closed = !e && !groups_are_seen(groups, count, actor);
+        free(groups);
+    }
+    return e;
+}
+
+enum err reach_load_boxes(struct reach *reach, const struct reach_flow *flow, const struct actor *actor,
+                          struct flow_box **out, struct errctx *ec)
+{
+    struct flow_box *boxes = calloc(flow->step_count + 1, sizeof *boxes);
+    enum err e = boxes ? ERR_OK : no_memory(ec);
+
+    for (size_t i = 0; i < flow->step_count && !e; i++)
+        e = fill_box(reach, &flow->steps[i], actor, &boxes[i], ec);
+    if (e)
+        flow_boxes_destroy(boxes, flow->step_count);
+    else
+        *out = boxes;
+    return e;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of a flow: its steps as somebody may see them, and why each waits. */
+#include "admin/flows/flows_impl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void flow_run_whole_fini(struct flow_run_whole *whole)
+{
+    for (size_t i = 0; whole->reasons && i < whole->box_count; i++)
+        free(whole->reasons[i]);
+    free(whole->reasons);
+    free(whole->steps);
+    flow_boxes_destroy(whole->boxes, whole->box_count);
+    flow_step_views_fini(&whole->rows);
+    flow_version_rows_fini(&whole->version);
+    flow_run_cards_fini(&whole->card);
+    *whole = (struct flow_run_whole){0};
+}
+
+enum err flow_find_run(struct reach *reach, int64_t id, struct flow_run_rows *rows, struct flow_version_rows *version,
+                       const struct reach_flow **out, struct refusal *r)
+{
+    enum err e = store_load_flow_runs(reach->s, &id, 1, rows, &r->text);
+
+    if (!e && rows->count > 0)
+        e = store_load_flow_version(reach->s, rows->rows[0].flow_id, rows->rows[0].version, version, &r->text);
+    if (!e && (rows->count == 0 || version->count == 0))
+        return refuse(r, REFUSED_UNKNOWN, "id", "there is no flow run %" PRId64, id);
+    if (!e)
+        e = reach_add(reach, NULL, rows->rows[0].flow_id, rows->rows[0].version, version->rows[0].document, out,
+                      &r->text);
+    if (!e)
+        e = reach_close(reach, &r->text);
+    return refuse_error(r, e);
+}
+
+/* ---- why a step waits -------------------------------------------------------------------------------------------- */
+
+static enum err put_step(struct flow_values *values, const struct flow_step_view *row, struct errctx *ec)
+{
+    enum flow_state state = (enum flow_state)row->state;
+    const struct flow_end end = {.result = row->result,
+                                 .result_len = row->result ? strlen(row->result) : 0,
+                                 .code = row->code == FLOW_NO_NUMBER ? 0 : row->code,
+                                 .address = row->address,
+                                 .started_ms = row->started_ms,
+                                 .ended_ms = row->ended_ms};
+    enum err e = ERR_OK;
+
+    if (state == FLOW_SUCCEEDED || state == FLOW_FAILED)
+        e = flow_end_step(values, (size_t)row->step, state, &end, ec);
+    else
+        flow_set_state(values, (size_t)row->step, state);
+    return e == ERR_INPUT ? ERR_OK : e; /* more than a run may have: no condition looks at it */
+}
+
+static enum err put_reasons(const struct flow_values *values, struct flow_run_whole *out, struct errctx *ec)
+{
+    bool in_line = out->card.items[0].row.state == FLOW_RUN_QUEUED;
+
+    for (size_t i = 0; i < out->box_count; i++) {
+        const struct flow_step_view *row = out->steps[i];
+        struct buf reason = {0};
+
+        if (out->boxes[i].closed || (row && row->state != FLOW_WAITING))
+            continue;
+        if (row && row->message)
+            buf_puts(&reason, row->message);
+        else if (in_line)
+            buf_puts(&reason, "The run waits until the runs before it have ended.");
+        else
+            flow_put_reason(&reason, values, i);
+        out->reasons[i] = buf_failed(&reason) ? NULL : str_copy(reason.data);
+        buf_fini(&reason);
+        if (!out->reasons[i])
+            return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    return ERR_OK;
+}
+
+/* Of a run that is open. Parameters that do not go with the document any more leave them out. */
+static enum err find_reasons(const struct admin *a, struct flow_run_whole *out, struct errctx *ec)
+{
+    const struct flow_run_row *run = &out->card.items[0].row;
+    struct flow_values *values = NULL;
+    const struct zone *zone = NULL;
+    struct zone *own = NULL;
+    struct flow *flow = NULL;
+    struct refusal why = {0};
+    enum err e;
+
+    if (flow_load_saved(out->version.rows[0].document, &flow, &why))
+        return ERR_OK;
+    e = flow_take_zone(a, flow, &own, &zone, ec);
+    if (!e)
+        e = flow_create_values(flow, run->parameters, run->id, run->due_s, zone, &values, ec);
+    for (size_t i = 0; i < out->box_count && !e; i++)
+        if (out->steps[i])
+            e = put_step(values, out->steps[i], ec);
+    if (!e)
+        e = put_reasons(values, out, ec);
+    flow_destroy_values(values);
+    zone_destroy(own);
+    flow_destroy(flow);
+    return e == ERR_INPUT ? ERR_OK : e;
+}
+
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
+
+static enum err take_card(struct reach *reach, const struct actor *actor, const struct reach_flow *flow, int64_t now_ms,
+                          struct flow_run_cards *out, struct errctx *ec)
+{
+    out->items = calloc(1, sizeof *out->items);
+    if (!out->items)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    out->count = 1;
+    out->is_end = true;
+    out->items[0].row = out->batches[0].rows[0];
+    enum err e = flow_fill_run_card(reach, flow, actor, now_ms, &out->items[0], ec);
+    return e ? e : flow_fill_parents(reach, actor, out->items, 1, ec);
+}
+
+static enum err load_steps(struct admin *a, struct reach *reach, const struct actor *actor,
+                           const struct reach_flow *flow, struct flow_run_whole *out, struct errctx *ec)
+{
+    enum err e = reach_load_boxes(reach, flow, actor, &out->boxes, ec);
+
+    if (e)
+        return e;
+    out->box_count = flow->step_count;
+    out->steps = calloc(out->box_count + 1, sizeof(void *));
+    out->reasons = calloc(out->box_count + 1, sizeof *out->reasons);
+    if (!out->steps || !out->reasons)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    e = store_load_flow_steps(reach->s, out->card.items[0].row.id, &out->rows, ec);
+    for (size_t i = 0; i < out->rows.count && !e; i++)
+        if (out->rows.rows[i].step >= 0 && out->rows.rows[i].step < (int64_t)out->box_count)
+            out->steps[out->rows.rows[i].step] = &out->rows.rows[i];
+    if (!e && FLOW_RUN_OPEN & 1u << out->card.items[0].row.state)
+        e = find_reasons(a, out, ec);
+    return e;
+}
+
+static enum err load_run(struct admin *a, struct reach *reach, const struct actor *actor, int64_t id, bool unseen,
+                         struct flow_run_whole *out, struct refusal *r)
+{
+    const struct reach_flow *flow = NULL;
+    enum err e = flow_find_run(reach, id, &out->card.batches[0], &out->version, &flow, r);
+
+    out->card.batch_count = 1;
+    if (!e && !unseen)
+        e = reach_refuse_unless_sees(reach, flow, actor, r);
+    if (!e)
+        e = refuse_error(r, take_card(reach, actor, flow, clock_wall_ms(a->clock), &out->card, &r->text));
+    if (!e && !unseen)
+        e = refuse_error(r, load_steps(a, reach, actor, flow, out, &r->text));
+    return e;
+}
+
+static enum err load_whole(struct admin *a, const struct actor *actor, int64_t id, bool unseen,
+                           struct flow_run_whole *out, struct refusal *r)
+{
+    struct flow_run_whole whole = {0};
+    struct store_session *s = NULL;
+    struct reach reach = {0};
+    enum err e = admin_take_session(a, &s, r);
+
+    reach_init(&reach, s);
+    if (!e)
+        e = load_run(a, &reach, actor, id, unseen, &whole, r);
+    reach_fini(&reach);
+    if (e)
+        flow_run_whole_fini(&whole);
+    else
+        *out = whole;
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_load_flow_run(struct admin *a, const struct actor *actor, int64_t id, struct flow_run_whole *out,
+                             struct refusal *r)
+{
+    return load_whole(a, actor, id, /*unseen=*/false, out, r);
+}
+
+enum err admin_show_started_run(struct admin *a, const struct actor *actor, int64_t id, struct flow_run_cards *out,
+                                struct refusal *r)
+{
+    struct flow_run_whole whole = {0};
+    enum err e = load_whole(a, actor, id, /*unseen=*/true, &whole, r);
+
+    if (e)
+        return e;
+    *out = whole.card;
+    whole.card = (struct flow_run_cards){0};
+    flow_run_whole_fini(&whole);
+    return ERR_OK;
+}
+
+/* ---- items ------------------------------------------------------------------------------------------------------- */
+
+static enum err list_items(struct reach *reach, const struct actor *actor, const struct reach_flow *flow,
+                           int64_t run_id, const char *name, unsigned states, int64_t from, int64_t limit,
+                           struct flow_item_views *out, struct refusal *r)
+{
+    size_t step = flow_find_step_named(flow, name);
+    struct flow_box *boxes = NULL;
+    bool closed = false;
+    enum err e;
+
+    if (step == flow->step_count)
+        return refuse(r, REFUSED_UNKNOWN, "name", "the run has no step \"%s\"", name);
+    e = refuse_error(r, reach_load_boxes(reach, flow, actor, &boxes, &r->text));
+    if (!e)
+        closed = boxes[step].closed;
+    flow_boxes_destroy(boxes, flow->step_count);
+    if (!e && closed)
+        return refuse(r, REFUSED_RIGHT, NULL, "%s may not see the job of the step", actor->name);
+    return e ? e : store_list_flow_items(reach->s, run_id, (int64_t)step, states, from, limit, out, &r->text);
+}
+
+enum err admin_list_flow_items(struct admin *a, const struct actor *actor, int64_t run_id, const char *step,
+                               unsigned states, int64_t from, int64_t limit, struct flow_item_views *out,
+                               struct refusal *r)
+{
+    const struct reach_flow *flow = NULL;
+    struct flow_version_rows version = {0};
+    struct flow_run_rows rows = {0};
+    struct store_session *s = NULL;
+    struct reach reach = {0};
+    enum err e = admin_take_session(a, &s, r);
+
+    reach_init(&reach, s);
+    if (!e)
+        e = flow_find_run(&reach, run_id, &rows, &version, &flow, r);
+    if (!e)
+        e = reach_refuse_unless_sees(&reach, flow, actor, r);
+    if (!e)
+        e = list_items(&reach, actor, flow, run_id, step, states, from, limit, out, r);
+    flow_version_rows_fini(&version);
+    flow_run_rows_fini(&rows);
+    reach_fini(&reach);
+    return admin_end(a, s, e, r);
+}
