@@ -194,4 +194,26 @@ void flow_free_items(char **items, size_t count);
 MUST_CHECK enum err flow_put_parameters(struct buf *out, const struct flow_values *values, size_t step,
                                         struct errctx *ec);
 
+/* ---- documents for people ---------------------------------------------------------------------------------------- */
+
+/* How two versions differ: a line for each setting, parameter, step or edge that was added (+) or removed (-), and for
+ * each member that was changed (~), with its old and its new value. Nothing: they differ in the order of their parts at
+ * most. ERR_INPUT: one is no JSON object. */
+MUST_CHECK enum err flow_put_diff(struct buf *out, const char *old, size_t old_len, const char *new, size_t new_len,
+                                  struct errctx *ec);
+
+/* A job that starts others when it ends well. */
+struct flow_chain_job {
+    int64_t id;
+    const char *name; /* or NULL */
+    bool broadcast;   /* its route is SHARDING_BROADCAST */
+    const int64_t *children;
+    size_t child_count;
+};
+/* A document with a step for each job and an edge to each child; what differs from the chain is in docs/flows.md.
+ * `name` of the flow may be NULL: as the first job. ERR_INPUT with a sentence: a circle, a child that is not among the
+ * jobs, more than a flow can have. A job that is its own child is no circle: no node starts it so. */
+MUST_CHECK enum err flow_put_chain(struct buf *out, const char *name, const struct flow_chain_job *jobs, size_t count,
+                                   struct errctx *ec);
+
 #endif
