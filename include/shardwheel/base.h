@@ -160,6 +160,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
     X(COORD, "coord")                                                                                                  \
     X(DISPATCH, "dispatch")                                                                                            \
     X(EXECUTOR, "executor")                                                                                            \
+    X(FLOWRUN, "flowrun")                                                                                              \
     X(FOLLOW, "follow")                                                                                                \
     X(HISTORY, "history")                                                                                              \
     X(HTTP, "http")                                                                                                    \

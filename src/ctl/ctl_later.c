@@ -189,9 +189,8 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
 {
     static const char *const json[TRIGGER_KINDS] = {"schedule", "misfire", "retry", "manual", "parent", "api", "flow"};
     static const char *const text[TRIGGER_KINDS] = {
-        "waiting fires of schedules", "misfires that wait",   "waiting retries",
-        "waiting manual runs",        "child jobs that wait", "waiting runs of programs",
-        "waiting steps of flows"};
+        "waiting fires of schedules", "misfires that wait",       "waiting retries",       "waiting manual runs",
+        "child jobs that wait",       "waiting runs of programs", "waiting steps of flows"};
     size_t n = 0;
 
     for (int k = 0; k < TRIGGER_KINDS; k++)

@@ -14,9 +14,8 @@ const char *trigger_kind_name(enum trigger_kind kind)
 }
 
 static const char letters[TRIGGER_KINDS] = {
-    [TRIGGER_CRON] = 'C',   [TRIGGER_MISFIRE] = 'F', [TRIGGER_RETRY] = 'R',
-    [TRIGGER_MANUAL] = 'M', [TRIGGER_PARENT] = 'P',  [TRIGGER_API] = 'A',
-    [TRIGGER_FLOW] = 'W',
+    [TRIGGER_CRON] = 'C',   [TRIGGER_MISFIRE] = 'F', [TRIGGER_RETRY] = 'R', [TRIGGER_MANUAL] = 'M',
+    [TRIGGER_PARENT] = 'P', [TRIGGER_API] = 'A',     [TRIGGER_FLOW] = 'W',
 };
 
 char trigger_kind_letter(enum trigger_kind kind)

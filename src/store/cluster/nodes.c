@@ -48,7 +48,8 @@ enum err store_write_beat(struct store_session *s, const struct node_beat *beat,
     enum err e = store_write(
         s, NULL, ec,
         "INSERT INTO shardwheel_node (incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, drain, "
-        "release_shard, flows) VALUES (?,?,?,?,?," STORE_NOW_MS ",?,?,?,-1,1) ON DUPLICATE KEY UPDATE beat_ms = " STORE_NOW_MS
+        "release_shard, flows) VALUES (?,?,?,?,?," STORE_NOW_MS
+        ",?,?,?,-1,1) ON DUPLICATE KEY UPDATE beat_ms = " STORE_NOW_MS
         ", clock_ms = ?, owned = ?, release_shard = IF(release_shard = ?, -1, release_shard)",
         sql_fitted(beat->incarnation, 32, TEXT_AS_IS), sql_fitted(beat->node, 128, TEXT_AS_IS),
         sql_fitted(beat->url, 255, TEXT_AS_IS), sql_fitted(beat->version, 32, TEXT_AS_IS), beat->started_ms,
