@@ -72,7 +72,9 @@ struct v1_topic {
     X(runs)                                                                                                            \
     X(glue)                                                                                                            \
     X(history)                                                                                                         \
-    X(timeline)
+    X(timeline)                                                                                                        \
+    X(flows)                                                                                                           \
+    X(flow_runs)
 
 #define V1_DECLARE_TOPIC(name)                                                                                         \
     extern const struct v1_topic v1_##name; /* TOPIC.c */                                                              \

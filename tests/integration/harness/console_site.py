@@ -121,7 +121,28 @@ class Site:
             return tables.insert("shardwheel_token", {
                 "hash": hashlib.sha256(str(serial).encode()).hexdigest(), "name": f"fresh{serial}", "user_id": 1,
                 "scopes": "read", "created_ms": 1})
+        if kind.startswith("flow"):
+            return self._fresh_flow(serial, kind == "flow-run")
         return tables.add_log(names["sh"], job_group=names["g1"], executor_address=self.executor.address)
+
+    def _fresh_flow(self, serial, run):
+        """A flow of one job and an approval; or a run of one, which has failed at its first step."""
+        tables = self.tables
+        document = {"name": f"fresh-{serial}", "schedule": {"every": 3600}, "steps": [
+            {"name": "first", "type": "job", "jobId": self.vars["j1"]},
+            {"name": "ask", "type": "approval", "text": "go?"}]}
+        flow = tables.insert("shardwheel_flow", {
+            "name": document["name"], "started": 0, "version": 1, "changed_ms": 1})
+        tables.insert("shardwheel_flow_version", {
+            "flow_id": flow, "version": 1, "document": json.dumps(document), "at_ms": 1, "who": "seeder"})
+        if not run:
+            return flow
+        run_id = tables.insert("shardwheel_flow_run", {
+            "flow_id": flow, "version": 1, "state": 3, "kind": "M", "due_s": 1, "depth": 0, "who": "seeder",
+            "created_ms": 1, "started_ms": 1, "ended_ms": 2, "late_told": 0})
+        for step, state in ((0, 3), (1, 5)):
+            tables.insert("shardwheel_flow_step", {"run_id": run_id, "step": step, "state": state, "tries": 1})
+        return run_id
 
 
 def is_refused(answer):

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/v1/flow_boxes.h"
+
+#include <string.h>
+
+static const char *const kinds[FLOW_STEP_KINDS] = {
+    [FLOW_JOB] = "job",   [FLOW_MAP] = "map",           [FLOW_BROADCAST] = "broadcast",
+    [FLOW_WAIT] = "wait", [FLOW_APPROVAL] = "approval", [FLOW_FLOW] = "flow",
+};
+
+const char *flow_kind_name(enum flow_step_kind kind)
+{
+    return kinds[kind];
+}
+
+/* ---- documents --------------------------------------------------------------------------------------------------- */
+
+static bool open_document(const char *document, struct json_value *root)
+{
+    struct errctx ec;
+
+    *root = (struct json_value){0};
+    return !json_check(document, strlen(document), root, &ec) && root->kind == JSON_OBJECT;
+}
+
+/* The text of a value, as v1_put_json takes it. */
+static void put_value(struct buf *out, const char *name, const struct json_value *value)
+{
+    v1_put_json(out, name, "");
+    json_put_value(out, value, value->len * 6 + 1);
+}
+
+static void put_named(struct buf *out, const struct json_value *name, const struct json_value *value)
+{
+    struct buf text = {0};
+
+    buf_append(&text, "", 0);
+    json_put_text(&text, name, name->len);
+    put_value(out, text.data ? text.data : "", value);
+    out->failed |= buf_failed(&text);
+    buf_fini(&text);
+}
+
+static void put_steps(struct buf *out, const struct json_value *steps, const struct flow_box *boxes, size_t box_count)
+{
+    struct json_place place = {0};
+    struct json_value step;
+
+    v1_put_list(out, "steps");
+    for (size_t i = 0; json_next_item(steps, &place, &step); i++) {
+        if (i < box_count && !boxes[i].closed) {
+            put_value(out, NULL, &step);
+            continue;
+        }
+        if (i >= box_count)
+            continue;
+        v1_put_object(out, NULL);
+        v1_put_text(out, "name", boxes[i].name);
+        v1_put_text(out, "type", flow_kind_name(boxes[i].kind));
+        v1_put_bool(out, "closed", true);
+        v1_put_object_end(out);
+    }
+    v1_put_list_end(out);
+}
+
+static void put_edges(struct buf *out, const struct json_value *edges)
+{
+    struct json_place place = {0};
+    struct json_value edge, name, value;
+
+    v1_put_list(out, "edges");
+    while (json_next_item(edges, &place, &edge)) {
+        struct json_place member = {0};
+
+        v1_put_object(out, NULL);
+        while (json_next_member(&edge, &member, &name, &value))
+            if (!json_is_text(&name, "when"))
+                put_named(out, &name, &value);
+        v1_put_object_end(out);
+    }
+    v1_put_list_end(out);
+}
+
+static bool has_closed(const struct flow_box *boxes, size_t box_count)
+{
+    for (size_t i = 0; i < box_count; i++)
+        if (boxes[i].closed)
+            return true;
+    return false;
+}
+
+void flow_put_document(struct buf *out, const char *name, const char *document, const struct flow_box *boxes,
+                       size_t box_count)
+{
+    bool closed = has_closed(boxes, box_count);
+    struct json_place place = {0};
+    struct json_value root, member, value;
+
+    if (!open_document(document, &root)) {
+        v1_put_null(out, name);
+        return;
+    }
+    v1_put_object(out, name);
+    while (json_next_member(&root, &place, &member, &value)) {
+        if (closed && json_is_text(&member, "steps"))
+            put_steps(out, &value, boxes, box_count);
+        else if (closed && json_is_text(&member, "edges"))
+            put_edges(out, &value);
+        else
+            put_named(out, &member, &value);
+    }
+    v1_put_object_end(out);
+}
+
+void flow_put_member(struct buf *out, const char *document, const char *name, const char *absent)
+{
+    struct json_value root, value = {0};
+
+    if (open_document(document, &root))
+        value = v1_find_member(&root, name);
+    if (value.kind == JSON_ABSENT)
+        v1_put_json(out, name, absent);
+    else
+        put_value(out, name, &value);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+const char *flow_take_object(struct v1_call *c, const char *name, size_t max)
+{
+    struct v1_object object = v1_object(&c->body, name);
+    struct buf text = {0};
+    char *kept;
+
+    if (object.value.kind != JSON_OBJECT)
+        return NULL;
+    json_put_value(&text, &object.value, max);
+    kept = buf_failed(&text) ? NULL : v1_keep(c, text.len + 1);
+    if (kept)
+        memcpy(kept, text.data, text.len);
+    else
+        v1_note(c, REFUSED_BROKEN, NULL, "out of memory for the request");
+    buf_fini(&text);
+    return kept;
+}
+
+const char *flow_take_document(struct v1_call *c)
+{
+    v1_require(&c->body, "document");
+    return flow_take_object(c, "document", 2 * FLOW_DOCUMENT_MAX);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static const char *find_kind(const char *kind)
+{
+    static const struct {
+        const char *letter, *name;
+    } names[] = {{"C", "cron"}, {"F", "misfire"}, {"M", "manual"}, {"A", "api"}, {"P", "parent"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (!strcmp(names[i].letter, kind))
+            return names[i].name;
+    return "api";
+}
+
+void flow_put_run(struct buf *out, const struct flow_run_card *card)
+{
+    const struct flow_run_row *row = &card->row;
+
+    v1_put_object(out, NULL);
+    v1_put_int(out, "id", row->id);
+    v1_put_int(out, "flowId", row->flow_id);
+    v1_put_text(out, "flowName", row->flow_name);
+    v1_put_int(out, "version", row->version);
+    v1_put_text(out, "state", flow_run_state_name(row->state));
+    v1_put_text(out, "kind", find_kind(row->kind));
+    v1_put_instant(out, "dueAt", row->due_s * 1000);
+    v1_put_json(out, "parameters", row->parameters);
+    v1_put_int_if(out, "parentRun", card->parent_run, card->parent_run);
+    v1_put_text(out, "parentStep", card->parent_run ? card->parent_step : NULL);
+    v1_put_text(out, "who", row->who[0] ? row->who : NULL);
+    v1_put_instant(out, "createdAt", row->created_ms);
+    v1_put_instant(out, "startedAt", row->started_ms);
+    v1_put_instant(out, "endedAt", row->ended_ms);
+    v1_put_instant(out, "deadlineAt", card->deadline_ms);
+    v1_put_bool(out, "late", card->late);
+    v1_put_text(out, "message", row->message);
+    v1_put_bool(out, "canRun", card->can_run);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of flows: lists, steps, items, and what people ask of them. */
+#include "http/v1/flow_boxes.h"
+
+#include <string.h>
+
+#define LIST "flow-runs"
+#define LIST_ITEMS "flow-items"
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Names with commas between, a bit for each. */
+static unsigned take_states(struct v1_call *c, const char *(*name_state)(int64_t), int64_t count)
+{
+    const char *text = v1_query_text(c, "state", 200);
+    unsigned states = 0;
+
+    while (text) {
+        size_t len = strcspn(text, ",");
+        int64_t i = 0;
+
+        while (i < count && (strlen(name_state(i)) != len || strncmp(name_state(i), text, len) != 0))
+            i++;
+        if (i == count) {
+            v1_note(c, REFUSED_INVALID, "state", "state must be states with commas between, such as failed,cancelled");
+            break;
+        }
+        states |= 1u << i;
+        text = text[len] ? text + len + 1 : NULL;
+    }
+    return states;
+}
+
+static const char *name_step_state(int64_t state)
+{
+    return flow_state_name((enum flow_state)state);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static void answer_list(struct v1_call *c)
+{
+    struct v1_page page = v1_query_ids(c, LIST, /*counted=*/false);
+    const struct flow_run_filter filter = {.flow_id = v1_query_int(c, "flow", 1, INT32_MAX, 0),
+                                           .states = take_states(c, flow_run_state_name, FLOW_RUN_STATES),
+                                           .before = page.after ? page.from.keys[0] : INT64_MAX};
+    struct flow_run_cards cards;
+
+    if (V1_FAILS(c, admin_list_flow_runs, &filter, page.limit, &cards))
+        return;
+    v1_put_items(&c->r->body);
+    for (size_t i = 0; i < cards.count; i++) {
+        flow_put_run(&c->r->body, &cards.items[i]);
+        v1_put_object_end(&c->r->body);
+    }
+    v1_end_page(c, &page, cards.is_end ? NULL : &(struct v1_cursor){.keys = {cards.last}, .count = 1});
+    flow_run_cards_fini(&cards);
+}
+
+/* Of a step without a row: it waits, or the run ended before it. */
+static const char *find_state(const struct flow_run_whole *run, const struct flow_step_view *row)
+{
+    int64_t state = run->card.items[0].row.state;
+
+    if (row)
+        return flow_state_name((enum flow_state)row->state);
+    if (FLOW_RUN_OPEN & 1u << state)
+        return flow_state_name(FLOW_WAITING);
+    return flow_state_name(state == FLOW_RUN_CANCELLED ? FLOW_CANCELLED : FLOW_SKIPPED);
+}
+
+static void put_number(struct buf *out, const char *name, int64_t number)
+{
+    v1_put_int_if(out, name, number != FLOW_NO_NUMBER, number);
+}
+
+static void put_items(struct buf *out, const struct flow_step_view *row)
+{
+    if (row->items == FLOW_NO_NUMBER) {
+        v1_put_null(out, "items");
+        return;
+    }
+    v1_put_object(out, "items");
+    v1_put_int(out, "total", row->items);
+    v1_put_int(out, "begun", row->items_begun == FLOW_NO_NUMBER ? 0 : row->items_begun);
+    v1_put_int(out, "ended", row->items_ended == FLOW_NO_NUMBER ? 0 : row->items_ended);
+    v1_put_int(out, "failed", row->items_failed == FLOW_NO_NUMBER ? 0 : row->items_failed);
+    v1_put_object_end(out);
+}
+
+static void put_step(struct buf *out, const struct flow_run_whole *run, size_t i)
+{
+    static const struct flow_step_view none = {.code = FLOW_NO_NUMBER, .items = FLOW_NO_NUMBER};
+    const struct flow_box *box = &run->boxes[i];
+    const struct flow_step_view *row = run->steps[i] ? run->steps[i] : &none;
+
+    v1_put_object(out, NULL);
+    v1_put_text(out, "name", box->name);
+    v1_put_text(out, "type", flow_kind_name(box->kind));
+    v1_put_text(out, "state", find_state(run, run->steps[i]));
+    v1_put_bool(out, "closed", box->closed);
+    v1_put_instant(out, "startedAt", row->started_ms);
+    v1_put_instant(out, "endedAt", row->ended_ms);
+    if (!box->closed) {
+        v1_put_int_if(out, "jobId", box->job_id, box->job_id);
+        v1_put_text(out, "jobName", box->job_name);
+        v1_put_text(out, "param", row->param);
+        v1_put_int_if(out, "logId", row->log_id, row->log_id);
+        v1_put_int_if(out, "childRun", row->child_run, row->child_run);
+        v1_put_int(out, "tries", row->tries);
+        v1_put_instant(out, "wakeAt", row->wake_ms);
+        put_number(out, "code", row->code);
+        v1_put_text(out, "address", row->address);
+        v1_put_text(out, "result", row->result);
+        v1_put_text(out, "message", row->message);
+        v1_put_text(out, "reason", run->reasons[i]);
+        put_items(out, row);
+        v1_put_text(out, "who", row->who);
+        v1_put_text(out, "remark", row->remark);
+    }
+    v1_put_object_end(out);
+}
+
+static void answer_one(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct buf *out = &c->r->body;
+    struct flow_run_whole run;
+
+    if (V1_FAILS(c, admin_load_flow_run, id, &run))
+        return;
+    flow_put_run(out, &run.card.items[0]);
+    flow_put_document(out, "document", run.version.rows[0].document, run.boxes, run.box_count);
+    v1_put_list(out, "steps");
+    for (size_t i = 0; i < run.box_count; i++)
+        put_step(out, &run, i);
+    v1_put_list_end(out);
+    v1_put_object_end(out);
+    flow_run_whole_fini(&run);
+}
+
+/* ---- items ------------------------------------------------------------------------------------------------------- */
+
+static void put_item(struct buf *out, const struct flow_item_view *row)
+{
+    v1_put_object(out, NULL);
+    v1_put_int(out, "item", row->item);
+    v1_put_text(out, "state", flow_state_name((enum flow_state)row->state));
+    v1_put_int_if(out, "logId", row->log_id, row->log_id);
+    v1_put_int(out, "tries", row->tries);
+    v1_put_instant(out, "wakeAt", row->wake_ms);
+    v1_put_instant(out, "startedAt", row->started_ms);
+    v1_put_instant(out, "endedAt", row->ended_ms);
+    put_number(out, "code", row->code);
+    v1_put_text(out, "address", row->address);
+    v1_put_text(out, "result", row->result);
+    v1_put_text(out, "message", row->message);
+    v1_put_object_end(out);
+}
+
+static void answer_items(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    const char *name = v1_path_text(c, 1);
+    struct v1_page page = v1_query_ids(c, LIST_ITEMS, /*counted=*/false);
+    unsigned states = take_states(c, name_step_state, FLOW_STATES);
+    int64_t from = page.after ? page.from.keys[0] + 1 : 0;
+    struct flow_item_views list = {0};
+
+    if (V1_FAILS(c, admin_list_flow_items, id, name, states, from, page.want, &list))
+        return;
+    V1_PUT_PAGE(c, &page, list.rows, list.count, put_item, item);
+    flow_item_views_fini(&list);
+}
+
+/* ---- what people ask --------------------------------------------------------------------------------------------- */
+
+static void ask(struct v1_call *c, enum flow_action action, bool of_step)
+{
+    int64_t id = v1_path_id(c, 0);
+    const char *name = of_step ? v1_path_text(c, 1) : NULL;
+    const char *remark = v1_text(&c->body, "remark", FLOW_REMARK_MAX);
+
+    if (V1_FAILS(c, admin_ask_flow_run, id, name, action, remark))
+        return;
+    c->r->status = 202;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_object_end(&c->r->body);
+}
+
+#define ANSWER(function, action, of_step)                                                                              \
+    static void function(struct v1_call *c)                                                                            \
+    {                                                                                                                  \
+        ask(c, action, of_step);                                                                                       \
+    }
+ANSWER(answer_cancel, FLOW_ASK_CANCEL, false)
+ANSWER(answer_rerun, FLOW_ASK_RERUN, false)
+ANSWER(answer_retry, FLOW_ASK_RETRY, true)
+ANSWER(answer_skip, FLOW_ASK_SKIP, true)
+ANSWER(answer_done, FLOW_ASK_DONE, true)
+ANSWER(answer_approve, FLOW_ASK_APPROVE, true)
+ANSWER(answer_reject, FLOW_ASK_REJECT, true)
+#undef ANSWER
+
+#define STEP "/flow-runs/{id}/steps/{name}"
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/flow-runs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_GET, "/flow-runs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
+    {V1_ROUTE(ROUTE_POST, "/flow-runs/{id}/cancel", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_cancel},
+    {V1_ROUTE(ROUTE_POST, "/flow-runs/{id}/rerun", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_rerun},
+    {V1_ROUTE(ROUTE_GET, STEP "/items", ROUTE_LOGIN), V1_NO_BODY, 0, answer_items},
+    {V1_ROUTE(ROUTE_POST, STEP "/retry", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_retry},
+    {V1_ROUTE(ROUTE_POST, STEP "/skip", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_skip},
+    {V1_ROUTE(ROUTE_POST, STEP "/done", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_done},
+    {V1_ROUTE(ROUTE_POST, STEP "/approve", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_approve},
+    {V1_ROUTE(ROUTE_POST, STEP "/reject", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_reject},
+};
+
+const struct v1_topic v1_flow_runs = {routes, ARRAY_LEN(routes)};

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Flows, their versions, and how a run is started. */
+#include "http/v1/flow_boxes.h"
+
+#include <string.h>
+
+#define LIST "flows"
+#define LIST_VERSIONS "flow-versions"
+
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+static void put_faults(struct buf *out, const struct flow_faults *faults)
+{
+    v1_put_list(out, "faults");
+    for (size_t i = 0; i < faults->count && i < FLOW_FAULTS_MAX; i++) {
+        v1_put_object(out, NULL);
+        v1_put_text(out, "where", faults->list[i].where);
+        v1_put_text(out, "text", faults->list[i].text);
+        v1_put_object_end(out);
+    }
+    v1_put_list_end(out);
+}
+
+/* A problem of a document has all of its faults. */
+static bool has_failed(struct v1_call *c, enum err e, const struct flow_faults *faults)
+{
+    struct buf *out = &c->r->body;
+    bool failed = v1_has_failed(c, e);
+
+    if (!failed || faults->count == 0 || buf_failed(out) || out->len == 0 || out->data[out->len - 1] != '}')
+        return failed;
+    out->data[--out->len] = '\0';
+    put_faults(out, faults);
+    v1_put_object_end(out);
+    return true;
+}
+
+static void answer_validate(struct v1_call *c)
+{
+    const char *document = flow_take_document(c);
+    struct flow_verdict *verdict = v1_keep(c, sizeof *verdict);
+
+    if (V1_FAILS(c, admin_check_flow, document, verdict))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    put_faults(&c->r->body, &verdict->faults);
+    v1_put_ints(&c->r->body, "groups", verdict->groups, verdict->group_count);
+    v1_put_object_end(&c->r->body);
+    flow_verdict_fini(verdict);
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+static void put_tick(struct buf *out, const struct flow_tick *tick)
+{
+    v1_put_object(out, NULL);
+    v1_put_int(out, "id", tick->id);
+    v1_put_text(out, "state", flow_run_state_name(tick->state));
+    v1_put_instant(out, "startedAt", tick->started_ms);
+    v1_put_instant(out, "endedAt", tick->ended_ms);
+    v1_put_object_end(out);
+}
+
+/* An object that goes on. */
+static void put_flow(struct buf *out, const struct flow_card *card)
+{
+    v1_put_object(out, NULL);
+    v1_put_int(out, "id", card->row.id);
+    v1_put_text(out, "name", card->row.name);
+    flow_put_member(out, card->row.document, "description", NULL);
+    v1_put_text(out, "state", card->row.started ? "started" : "stopped");
+    v1_put_int(out, "version", card->row.version);
+    flow_put_member(out, card->row.document, "tags", "[]");
+    flow_put_member(out, card->row.document, "schedule", NULL);
+    v1_put_instant(out, "nextAt", card->row.next_s * 1000);
+    v1_put_instant(out, "changedAt", card->row.changed_ms);
+    v1_put_int(out, "steps", (int64_t)card->step_count);
+    v1_put_ints(out, "groups", card->groups, card->group_count);
+    v1_put_int(out, "openRuns", card->open_runs);
+    V1_PUT_LIST(out, "lastRuns", card->ticks, card->tick_count, put_tick);
+    v1_put_bool(out, "canChange", card->can_change);
+    v1_put_bool(out, "canRun", card->can_run);
+}
+
+static void answer_list(struct v1_call *c)
+{
+    struct v1_page page = v1_query_page(c, LIST, 0, /*text=*/true);
+    struct flow_query query = {.after = page.after ? page.from.text : "", .limit = page.limit};
+    struct flow_cards cards;
+
+    v1_refuse_count(c, &page);
+    query.filter.name = v1_pattern(c, v1_query_text(c, "name", FLOW_NAME_MAX));
+    query.filter.started = v1_query_choice(c, "state", (const char *const[]){"stopped", "started", NULL}, -1);
+    query.tag = v1_query_text(c, "tag", 255);
+    if (V1_FAILS(c, admin_list_flows, &query, &cards))
+        return;
+    v1_put_items(&c->r->body);
+    for (size_t i = 0; i < cards.count; i++) {
+        put_flow(&c->r->body, &cards.items[i]);
+        v1_put_object_end(&c->r->body);
+    }
+    v1_end_page(c, &page, cards.is_end ? NULL : &(struct v1_cursor){.text = cards.last});
+    flow_cards_fini(&cards);
+}
+
+/* As GET gives it. False: it could not be read, and the answer says so. */
+static bool write_flow(struct v1_call *c, int64_t id)
+{
+    struct flow_box *boxes = NULL;
+    struct flow_cards cards;
+
+    if (v1_has_failed(c, admin_load_flow(c->admin, c->actor, id, &cards, &boxes, &c->why)))
+        return false;
+    put_flow(&c->r->body, &cards.items[0]);
+    flow_put_document(&c->r->body, "document", cards.items[0].row.document, boxes, cards.items[0].step_count);
+    v1_put_object_end(&c->r->body);
+    flow_boxes_destroy(boxes, cards.items[0].step_count);
+    flow_cards_fini(&cards);
+    return true;
+}
+
+static void answer_load(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c))
+        write_flow(c, id);
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+static void answer_add(struct v1_call *c)
+{
+    const char *document = flow_take_document(c);
+    struct flow_faults *faults = v1_keep(c, sizeof *faults);
+    int64_t id = 0;
+
+    if (v1_is_refused(c) || v1_is_blind(c) ||
+        has_failed(c, admin_add_flow(c->admin, c->actor, document, &id, faults, &c->why), faults) || !write_flow(c, id))
+        return;
+    v1_set_created(c, "/flows/", id);
+}
+
+static void answer_update(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0), version = v1_int(&c->body, "version", 1, INT32_MAX, 0);
+    const char *document = flow_take_document(c);
+    struct flow_faults *faults = v1_keep(c, sizeof *faults);
+
+    v1_require(&c->body, "version");
+    if (!v1_is_refused(c) && !v1_is_blind(c) &&
+        !has_failed(c, admin_update_flow(c->admin, c->actor, id, version, document, faults, &c->why), faults))
+        write_flow(c, id);
+}
+
+static void answer_remove(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_flow(c->admin, c->actor, id, &c->why)))
+        v1_set_no_content(c);
+}
+
+static void set_started(struct v1_call *c, bool started)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_is_blind(c) &&
+        !v1_has_failed(c, admin_set_flow_started(c->admin, c->actor, id, started, &c->why)))
+        write_flow(c, id);
+}
+
+static void answer_start(struct v1_call *c)
+{
+    set_started(c, true);
+}
+
+static void answer_stop(struct v1_call *c)
+{
+    set_started(c, false);
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
+
+/* An object that goes on. */
+static void put_version(struct buf *out, const struct flow_version_row *row)
+{
+    v1_put_object(out, NULL);
+    v1_put_int(out, "version", row->version);
+    v1_put_instant(out, "at", row->at_ms);
+    v1_put_text(out, "who", row->who);
+}
+
+static void put_listed_version(struct buf *out, const struct flow_version_row *row)
+{
+    put_version(out, row);
+    v1_put_object_end(out);
+}
+
+static void answer_versions(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct v1_page page = v1_query_ids(c, LIST_VERSIONS, /*counted=*/false);
+    struct flow_version_rows list = {0};
+
+    if (V1_FAILS(c, admin_list_flow_versions, id, page.after ? page.from.keys[0] : INT64_MAX, page.want, &list))
+        return;
+    V1_PUT_PAGE(c, &page, list.rows, list.count, put_listed_version, version);
+    flow_version_rows_fini(&list);
+}
+
+static void answer_version(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0), version = v1_path_id(c, 1);
+    struct flow_version_rows list = {0};
+    struct flow_box *boxes = NULL;
+    size_t box_count = 0;
+
+    if (V1_FAILS(c, admin_load_flow_version, id, version, &list, &boxes, &box_count))
+        return;
+    put_version(&c->r->body, &list.rows[0]);
+    flow_put_document(&c->r->body, "document", list.rows[0].document, boxes, box_count);
+    v1_put_object_end(&c->r->body);
+    flow_boxes_destroy(boxes, box_count);
+    flow_version_rows_fini(&list);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static void answer_run(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0), run_id = 0;
+    struct flow_run_order order = {.parameters = flow_take_object(c, "parameters", 2 * FLOW_PARAMETERS_BYTES_MAX),
+                                   .key = v1_text(&c->body, "key", FLOW_KEY_MAX),
+                                   .by_program = c->who->token_id != 0};
+    struct flow_run_cards cards;
+    bool is_new = false;
+
+    if (V1_FAILS(c, admin_start_flow_run, id, &order, &run_id, &is_new) ||
+        v1_has_failed(c, admin_show_started_run(c->admin, c->actor, run_id, &cards, &c->why)))
+        return;
+    flow_put_run(&c->r->body, &cards.items[0]);
+    v1_put_object_end(&c->r->body);
+    flow_run_cards_fini(&cards);
+    if (is_new)
+        v1_set_created(c, "/flow-runs/", run_id);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/flows", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_POST, "/flows", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_add},
+    {V1_ROUTE(ROUTE_POST, "/flows/validate", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_validate},
+    {V1_ROUTE(ROUTE_GET, "/flows/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_load},
+    {V1_ROUTE(ROUTE_PUT, "/flows/{id}", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_update},
+    {V1_ROUTE(ROUTE_DELETE, "/flows/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
+    {V1_ROUTE(ROUTE_POST, "/flows/{id}/start", ROUTE_LOGIN), V1_NO_BODY, 0, answer_start},
+    {V1_ROUTE(ROUTE_POST, "/flows/{id}/stop", ROUTE_LOGIN), V1_NO_BODY, 0, answer_stop},
+    {V1_ROUTE(ROUTE_GET, "/flows/{id}/versions", ROUTE_LOGIN), V1_NO_BODY, 0, answer_versions},
+    {V1_ROUTE(ROUTE_GET, "/flows/{id}/versions/{version}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_version},
+    {V1_ROUTE(ROUTE_POST, "/flows/{id}/runs", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_run},
+};
+
+const struct v1_topic v1_flows = {routes, ARRAY_LEN(routes)};
