@@ -433,7 +433,7 @@ def test_shards_that_do_not_move_under_a_node_that_does_nothing(bare):
     now = "TIMESTAMPDIFF(SECOND, '1970-01-01', UTC_TIMESTAMP())"
     for statement in (
         "INSERT INTO shardwheel_node VALUES"
-        f" ('aa', 'node-x', 'http://127.0.0.1:9', '0.1.0', 1, {now} * 1000 + 60000, 0, 3, 0, -1)",
+        f" ('aa', 'node-x', 'http://127.0.0.1:9', '0.1.0', 1, {now} * 1000 + 60000, 0, 3, 0, -1, 1)",
         "INSERT INTO shardwheel_cluster (id, shards) VALUES (1, 3)",
         "INSERT INTO shardwheel_shard (shard, epoch, owner)"
         " VALUES (0, 1, 'node-x'), (1, 1, 'node-x'), (2, 1, 'node-x')",

@@ -127,12 +127,13 @@ def test_tables_of_a_generation_before_2_3_are_refused(make_world, mariadb):
 # Versions of the tables of ours
 
 
-def make_version_1(world):
-    """The tables of the first release, which had no version yet, with their four shards."""
-    with open(os.path.join(ROOT, "tests", "unit", "store", "tables_1.sql"), encoding="utf-8") as text:
+def make_version_2(world):
+    """The tables of the release before, with their four shards."""
+    with open(os.path.join(ROOT, "tests", "unit", "store", "tables_2.sql"), encoding="utf-8") as text:
         for statement in re.findall(r"^CREATE.*?;$", text.read(), re.DOTALL | re.MULTILINE):
             world.tables.execute(statement.replace("%", "%%"))
     world.tables.execute("INSERT INTO shardwheel_cluster (id, shards) VALUES (1, 4)")
+    world.tables.execute("INSERT INTO shardwheel_schema (id, version) VALUES (1, 2)")
     for shard in range(4):
         world.tables.execute("INSERT INTO shardwheel_shard VALUES (%s, 7, 'old', NULL)", (shard,))
         world.tables.execute("INSERT INTO shardwheel_cursor VALUES (%s, 7, UNIX_TIMESTAMP())", (shard,))
@@ -143,7 +144,7 @@ def make_version_1(world):
 def test_tables_of_the_release_before_are_upgraded_by_a_start(request, make_world, server):
     world = make_world(request.getfixturevalue(server))
     original = columns(world.tables)
-    make_version_1(world)
+    make_version_2(world)
     before = columns(world.tables)
 
     node = world.node()
@@ -161,7 +162,7 @@ def test_tables_of_the_release_before_are_upgraded_by_a_start(request, make_worl
 
 
 def test_without_auto_older_tables_are_an_error(world):
-    make_version_1(world)
+    make_version_2(world)
     before = columns(world.tables)
 
     done = run_shardwheel(options({"server.port": free_ports(), **world.keys(), "shardwheel.schema.auto": "off"}))

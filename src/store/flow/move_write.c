@@ -111,6 +111,11 @@ static void put_try(struct sqlbuf *q, const struct flow_try *t)
             sql_fitted(t->message, MESSAGE_CHARS, TEXT_AS_IS));
 }
 
+static struct sql_value of_items(const struct flow_step_row *row, int number)
+{
+    return row->items ? sql_of_int(number) : sql_word("NULL");
+}
+
 static enum err write_steps(struct store_session *s, const struct flow_changes *c, struct errctx *ec)
 {
     enum err e = ERR_OK;
@@ -124,8 +129,9 @@ static enum err write_steps(struct store_session *s, const struct flow_changes *
                                    ", child_run, items, items_begun, items_ended, items_failed, who, remark) VALUES ");
         sql_put(q, "?(?,?,", sql_word(n > 1 ? "," : ""), row->run_id, row->step);
         put_try(q, &row->now);
-        sql_put(q, ",?,?,?,?,?,?,?)", number_or_null(row->child ? row->child->id : row->child_run), row->items,
-                row->items_begun, row->items_ended, row->items_failed, sql_fitted(row->who, 100, TEXT_AS_IS),
+        sql_put(q, ",?,?,?,?,?,?,?)", number_or_null(row->child ? row->child->id : row->child_run),
+                number_or_null(row->items), of_items(row, row->items_begun), of_items(row, row->items_ended),
+                of_items(row, row->items_failed), sql_fitted(row->who, 100, TEXT_AS_IS),
                 sql_fitted(row->remark, 500, TEXT_AS_IS));
         if (n < STORE_LIST_MAX && i + 1 < c->step_count && !store_is_sql_long(s))
             continue;

@@ -142,9 +142,10 @@ static void health_says_what_is_wrong(void **state)
 
     test_sql("DELETE FROM shardwheel_node");
     test_sql("UPDATE shardwheel_cluster SET shards = 8");
-    test_sql("INSERT INTO shardwheel_node VALUES ('a', 'n1', '', '', 0, %s, 0, 3, 0, -1), ('b', 'n2', '', '', 0, %s, "
-             "0, 5, 1, -1), ('c', 'n3', '', '', 0, 0, 0, 8, 0, -1)",
-             "4102444800000", "4102444800000");
+    test_sql(
+        "INSERT INTO shardwheel_node VALUES ('a', 'n1', '', '', 0, %s, 0, 3, 0, -1, 1), ('b', 'n2', '', '', 0, %s, "
+        "0, 5, 1, -1, 1), ('c', 'n3', '', '', 0, 0, 0, 8, 0, -1, 1)",
+        "4102444800000", "4102444800000");
     assert_fine(admin_load_health(w.admin, &h, &why));
     assert_int_equal(h.nodes, 3);
     assert_int_equal(h.nodes_live, 2);

@@ -17,11 +17,11 @@ static void note(void *arg, const char *what)
 
 static void drop_own_tables(void)
 {
-    test_sql("DROP TABLE shardwheel_schema, shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
-             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats, shardwheel_job, "
-             "shardwheel_later, shardwheel_alarm, shardwheel_audit, shardwheel_role, shardwheel_session, "
-             "shardwheel_token, shardwheel_login, shardwheel_minute, shardwheel_event, shardwheel_removed, "
-             "shardwheel_channel, shardwheel_told, shardwheel_primary");
+    test_sql("SET SESSION group_concat_max_len = 1000000");
+    char *names = strdup(test_text("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = "
+                                   "'xxl_job' AND table_name LIKE 'shardwheel%%'"));
+    test_sql("DROP TABLE %s", names);
+    free(names);
 }
 
 /* Everything that is there, as text: columns, indexes, engines. */
@@ -174,7 +174,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     31);
+                     38);
     store_destroy(st);
 }
 
@@ -208,6 +208,10 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_login\n"
                         "made table shardwheel_minute\n"
                         "made table shardwheel_event\n"
+                        "made table shardwheel_flow\nmade table shardwheel_flow_version\n"
+                        "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
+                        "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"
+                        "made table shardwheel_flow_request\n"
                         "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
@@ -352,10 +356,10 @@ static void the_index_is_found_and_used(void **state)
 
 /* ---- versions of the tables of ours ------------------------------------------------------------------------------ */
 
-/* The tables as the first release made them, instead of those that are there. */
-static void make_version_1(void)
+/* The tables as the release before made them, instead of those that are there. */
+static void make_version_2(void)
 {
-    char *script = read_file("tests/unit/store", "tables_1.sql");
+    char *script = read_file("tests/unit/store", "tables_2.sql");
     char *statement = strstr(script, "CREATE");
 
     drop_own_tables();
@@ -366,6 +370,7 @@ static void make_version_1(void)
         statement = strstr(end + 1, "CREATE");
     }
     test_sql("INSERT INTO shardwheel_cluster (id, shards, update_time) VALUES (1, 4, NULL)");
+    test_sql("INSERT INTO shardwheel_schema (id, version) VALUES (1, 2)");
     free(script);
 }
 
@@ -377,27 +382,19 @@ static void tables_of_the_version_before_are_upgraded(void **state)
     char *password = NULL, *fresh = describe();
 
     (void)state;
-    make_version_1();
+    make_version_2();
     assert_ok(store_load_features(st, &f, ec));
     assert_true(f.own_tables);
-    assert_int_equal(f.own_version, 1);
+    assert_int_equal(f.own_version, 2);
     assert_false(f.own_complete);
     assert_ok(store_install_schema(st, note, &report, &password, ec));
-    assert_string_equal(report.data, "made table shardwheel_schema\nmade table shardwheel_primary\n"
-                                     "made table shardwheel_beats\n"
-                                     "made table shardwheel_job\nmade table shardwheel_later\n"
-                                     "made table shardwheel_alarm\nmade table shardwheel_channel\n"
-                                     "made table shardwheel_told\nmade table shardwheel_removed\n"
-                                     "made table shardwheel_audit\n"
-                                     "made table shardwheel_role\n"
-                                     "made table shardwheel_session\n"
-                                     "made table shardwheel_token\n"
-                                     "made table shardwheel_login\n"
-                                     "made table shardwheel_minute\n"
-                                     "made table shardwheel_event\n"
-                                     "added column shardwheel_cluster.zone_database\n"
-                                     "added column shardwheel_cluster.zone_cron\n"
-                                     "added column shardwheel_shard.claims\n");
+    assert_string_equal(report.data, "made table shardwheel_primary\n"
+                                     "made table shardwheel_flow\nmade table shardwheel_flow_version\n"
+                                     "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
+                                     "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"
+                                     "made table shardwheel_flow_request\n"
+                                     "added column shardwheel_shard.claims\n"
+                                     "added column shardwheel_node.flows\n");
     /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */
     char *upgraded = describe();
     assert_string_equal(upgraded, fresh);
@@ -424,7 +421,7 @@ static void what_was_added_may_be_left_out(void **state)
     (void)state;
     test_sql("CREATE TABLE newest AS SELECT table_name AS t, column_name AS c, is_nullable AS n, column_default AS d "
              "FROM information_schema.columns WHERE table_schema = 'xxl_job' AND table_name LIKE 'shardwheel%%'");
-    make_version_1();
+    make_version_2();
     assert_string_equal(
         test_text("SELECT IFNULL(GROUP_CONCAT(n.t, '.', n.c), 'none') FROM newest n "
                   "LEFT JOIN information_schema.columns o ON o.table_schema = 'xxl_job' AND o.table_name = n.t "

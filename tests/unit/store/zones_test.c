@@ -200,7 +200,7 @@ static void they_are_changed_while_no_node_lives(void **state)
     check_starts("Asia/Shanghai", "Asia/Shanghai");
 
     test_sql("INSERT INTO shardwheel_node VALUES ('0123', 'node-a', '', '', 0, TIMESTAMPDIFF(MICROSECOND, "
-             "'1970-01-01', UTC_TIMESTAMP(3)) DIV 1000, 0, 1, 0, -1)");
+             "'1970-01-01', UTC_TIMESTAMP(3)) DIV 1000, 0, 1, 0, -1, 1)");
     assert_int_equal(set_zone(st, CLUSTER_ZONE_DATABASE, "UTC", true, &why), ERR_BUSY);
     assert_non_null(strstr(why.text, "node node-a runs, or did so 0."));
     assert_int_equal(set_zone(st, CLUSTER_ZONE_CRON, "UTC", true, &why), ERR_BUSY);

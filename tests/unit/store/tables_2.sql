@@ -1,0 +1,253 @@
+-- SPDX-License-Identifier: MIT
+-- The tables of shardwheel beside those of xxl-job. `shardwheel install-schema` makes them too; a Java admin does not
+-- see them. A statement ends with ';' at the end of a line. A change here comes with its step in src/store/schema/upgrade.c.
+
+CREATE TABLE IF NOT EXISTS shardwheel_schema (
+  id TINYINT NOT NULL,
+  version INT NOT NULL COMMENT 'of these tables: a release works with its own, the one before and the one after',
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_cluster (
+  id TINYINT NOT NULL,
+  shards INT NOT NULL COMMENT 'number of shards, one for the whole cluster',
+  update_time DATETIME NULL,
+  zone_database VARCHAR(80) NULL COMMENT 'zone of DATETIME columns, the same on all nodes; NULL: the next start fills it',
+  zone_cron VARCHAR(80) NULL COMMENT 'zone of cron expressions, likewise',
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_shard (
+  shard INT NOT NULL,
+  epoch BIGINT NOT NULL COMMENT 'raised at each takeover: who may write',
+  owner VARCHAR(128) NOT NULL COMMENT 'node that took it last',
+  update_time DATETIME NULL COMMENT 'when it was taken',
+  PRIMARY KEY (shard)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_cursor (
+  shard INT NOT NULL,
+  epoch BIGINT NOT NULL COMMENT 'that of shardwheel_shard, in a row that a claim does not lock',
+  cursor_s BIGINT NOT NULL COMMENT 'epoch seconds: what is due at or before it was handed to dispatch',
+  PRIMARY KEY (shard)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_node (
+  incarnation VARCHAR(32) NOT NULL COMMENT 'one run of one node',
+  node VARCHAR(128) NOT NULL,
+  url VARCHAR(255) NOT NULL COMMENT 'where its pages are',
+  version VARCHAR(32) NOT NULL,
+  started_ms BIGINT NOT NULL COMMENT 'epoch milliseconds by the clock of the database, as all in this table',
+  beat_ms BIGINT NOT NULL COMMENT 'its last sign of life',
+  clock_ms BIGINT NOT NULL COMMENT 'how far its clock is ahead of that of the database',
+  owned INT NOT NULL COMMENT 'shards that it owns',
+  drain TINYINT NOT NULL COMMENT '1: it shall own none; written by shardwheelctl',
+  release_shard INT NOT NULL COMMENT 'a shard that it shall let go to another node, or -1; written by shardwheelctl',
+  PRIMARY KEY (incarnation)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_guard (
+  incarnation VARCHAR(32) NOT NULL COMMENT 'node that holds a shared lock of the row schedule_lock of xxl_job_lock',
+  connection BIGINT NOT NULL COMMENT 'its session at the server',
+  proven_ms BIGINT NOT NULL COMMENT 'when that session was seen alive last, by the clock of the database',
+  PRIMARY KEY (incarnation)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_reshard (
+  id TINYINT NOT NULL,
+  shards INT NOT NULL COMMENT 'the number of shards that is wanted; 0: none',
+  last_s BIGINT NOT NULL COMMENT 'epoch second at which all cursors stand still for the change',
+  tries INT NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_takeover (
+  shard INT NOT NULL,
+  epoch BIGINT NOT NULL COMMENT 'that this takeover wrote',
+  cursor_s BIGINT NOT NULL COMMENT 'that it found: what is open at or before it may be undelivered',
+  taken_ms BIGINT NOT NULL COMMENT 'epoch milliseconds by the clock of the database; the row goes when this was settled',
+  PRIMARY KEY (shard, epoch)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_beats (
+  id TINYINT NOT NULL,
+  began_ms BIGINT NOT NULL COMMENT 'epoch milliseconds by the clock of the database: since then nodes have missed heartbeats',
+  missed_ms BIGINT NOT NULL COMMENT 'when one did so last; for 90 s from then on no executor expires',
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_job (
+  job_id INT NOT NULL COMMENT 'of xxl_job_info; a row only where something is set',
+  time_zone VARCHAR(80) NULL COMMENT 'of its cron expression; NULL: that of the cluster',
+  fixed_delay_s INT NULL COMMENT 'FIX_DELAY: from the end of a run to the next one; xxl_job_info says FIX_RATE',
+  valid_from_s BIGINT NULL COMMENT 'epoch seconds: the schedule has no occurrence before it',
+  valid_until_s BIGINT NULL COMMENT 'nor at it and after it',
+  retry_wait_s INT NULL COMMENT 'from a failure to its retry; NULL: at once',
+  retry_wait_max_s INT NULL COMMENT 'the wait doubles with each retry up to this; NULL: it stays the same',
+  hold_s INT NULL COMMENT 'a fire waits so long for an executor that is away; NULL: it fails at once',
+  resend_lost TINYINT NULL COMMENT '1: a lost run is sent again; NULL: it fails',
+  retention_days INT NULL COMMENT 'of its log rows; NULL: as all others',
+  tags VARCHAR(512) NULL COMMENT 'words between commas',
+  update_time DATETIME NULL,
+  PRIMARY KEY (job_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_later (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  planned TINYINT NOT NULL COMMENT '1: its fire is planned, as log_id; 0: it waits for due_s',
+  due_s BIGINT NOT NULL COMMENT 'epoch second in which it goes out, or is looked at again',
+  job_id INT NOT NULL COMMENT 'its shard is job_id % N',
+  kind CHAR(1) NOT NULL COMMENT 'C schedule, F misfire, R retry, M manual, P parent, A API',
+  param MEDIUMTEXT NULL COMMENT 'of the run; NULL: that of the job',
+  addresses TEXT NULL COMMENT 'where it goes instead of the group; NULL: to the group',
+  sharding VARCHAR(24) NULL COMMENT 'i/n of a broadcast',
+  retries_left INT NOT NULL COMMENT '-1: those of the job',
+  generation INT NOT NULL COMMENT 'of a child, and of its retries; 0: it is none; -1: the last fire of a schedule',
+  original_due_s BIGINT NOT NULL COMMENT 'the due time that it stands for',
+  hold_until_s BIGINT NULL COMMENT 'it waits for an executor, and fails when it finds none by then; NULL: it does not',
+  log_id BIGINT NULL COMMENT 'row of xxl_job_log: of the planned fire, or of the one that waits',
+  PRIMARY KEY (id),
+  KEY shardwheel_later_due (planned, due_s, job_id),
+  KEY shardwheel_later_log (log_id),
+  KEY shardwheel_later_job (job_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_alarm (
+  job_id INT NOT NULL COMMENT 'a row for each job that failed lately; 0: the node that tells of them',
+  log_id BIGINT NULL COMMENT 'failure that is to be told now: its alarm_status is -1 as long as it stands here',
+  last_log BIGINT NOT NULL COMMENT 'newest failure',
+  failures INT NOT NULL COMMENT 'that nobody was told of yet',
+  failing TINYINT NOT NULL COMMENT '1: people were told that it fails, and not yet that it works again',
+  quiet_until_ms BIGINT NOT NULL COMMENT 'no message about the job before, by the clock of the database; 0: none was sent; of row 0: when its lease ends',
+  incarnation VARCHAR(32) NOT NULL COMMENT 'of row 0: the node',
+  PRIMARY KEY (job_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_channel (
+  id INT NOT NULL AUTO_INCREMENT,
+  name VARCHAR(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  kind VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'json, dingtalk, wecom, feishu, slack',
+  target VARCHAR(2000) NOT NULL COMMENT 'URL of the webhook: a secret',
+  secret VARCHAR(500) NOT NULL COMMENT 'what it is signed with; empty: nothing',
+  app_names VARCHAR(4000) NOT NULL COMMENT 'executor groups between commas; empty: all',
+  changed_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_channel_name (name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_told (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  at_ms BIGINT NOT NULL COMMENT 'when a receiver took the message, or it was given up; by the clock of the database',
+  event VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'job_failed, job_recovered, executor_offline',
+  job_id INT NOT NULL COMMENT '0: it is about no job',
+  log_id BIGINT NOT NULL,
+  app_name VARCHAR(64) NOT NULL COMMENT 'of the executor group',
+  channel VARCHAR(40) NOT NULL,
+  receiver VARCHAR(255) NOT NULL COMMENT 'of a mail; else empty',
+  title VARCHAR(500) NOT NULL,
+  error VARCHAR(300) NULL COMMENT 'NULL: it was taken',
+  PRIMARY KEY (id),
+  KEY shardwheel_told_at (at_ms),
+  KEY shardwheel_told_job (job_id, id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_removed (
+  job_id INT NOT NULL COMMENT 'a job that was removed, rows of whose log are still there',
+  at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  log_id BIGINT NOT NULL COMMENT 'its rows up to this one are gone',
+  last_id BIGINT NOT NULL COMMENT 'none of its rows comes behind this one',
+  PRIMARY KEY (job_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_audit (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  user_id INT NOT NULL COMMENT 'of xxl_job_user; 0: none of them',
+  who VARCHAR(100) NOT NULL,
+  address VARCHAR(64) NOT NULL COMMENT 'where the request came from',
+  via VARCHAR(64) NOT NULL COMMENT 'which interface, or which token',
+  action VARCHAR(40) NOT NULL COMMENT 'job.update, group.remove, ...',
+  target BIGINT NOT NULL COMMENT 'id of what was changed',
+  target_name VARCHAR(100) NOT NULL,
+  job_group INT NOT NULL COMMENT 'whose users may see it; 0: admins alone',
+  before_json MEDIUMTEXT NULL COMMENT 'what differs; NULL: it was not there',
+  after_json MEDIUMTEXT NULL COMMENT 'NULL: it is gone',
+  PRIMARY KEY (id),
+  KEY shardwheel_audit_at (at_ms),
+  KEY shardwheel_audit_target (target, at_ms),
+  KEY shardwheel_audit_who (who, at_ms),
+  KEY shardwheel_audit_action (action, at_ms),
+  KEY shardwheel_audit_group (job_group, at_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_role (
+  user_id INT NOT NULL COMMENT 'of xxl_job_user, where it has role 0 and no groups',
+  role VARCHAR(16) NOT NULL COMMENT 'reader or runner',
+  job_groups TEXT NULL COMMENT 'ids between commas; NULL: all',
+  PRIMARY KEY (user_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_session (
+  id CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the secret in the cookie',
+  user_id INT NOT NULL,
+  password_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the password column at login: another password ends it',
+  created_ms BIGINT NOT NULL COMMENT 'by the clock of the database, as the next two',
+  used_ms BIGINT NOT NULL,
+  expires_ms BIGINT NOT NULL,
+  lives_ms BIGINT NOT NULL COMMENT 'so long from its last use on',
+  address VARCHAR(64) NOT NULL,
+  agent VARCHAR(200) NOT NULL,
+  PRIMARY KEY (id),
+  KEY shardwheel_session_user (user_id),
+  KEY shardwheel_session_expires (expires_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_token (
+  id INT NOT NULL AUTO_INCREMENT,
+  hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the token, which nobody can read again',
+  name VARCHAR(64) NOT NULL,
+  user_id INT NOT NULL COMMENT 'whose rights it has, as far as its scopes go',
+  scopes VARCHAR(64) NOT NULL COMMENT 'read, run, write, admin between commas',
+  created_ms BIGINT NOT NULL COMMENT 'by the clock of the database, as the next two',
+  expires_ms BIGINT NULL COMMENT 'NULL: never',
+  used_ms BIGINT NULL,
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_token_hash (hash),
+  KEY shardwheel_token_user (user_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_login (
+  who VARCHAR(110) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'u:NAME or a:ADDRESS that failed to log in lately',
+  failures INT NOT NULL,
+  last_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  PRIMARY KEY (who),
+  KEY shardwheel_login_last (last_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_minute (
+  minute_s BIGINT NOT NULL COMMENT 'epoch second at which it begins',
+  incarnation VARCHAR(32) NOT NULL COMMENT 'node that counted',
+  fires INT NOT NULL COMMENT 'that ended: taken by an executor, or not delivered',
+  undelivered INT NOT NULL COMMENT 'of them',
+  succeeded INT NOT NULL COMMENT 'runs that ended well',
+  failed INT NOT NULL COMMENT 'runs that ended badly, or were lost',
+  late_sum_ms BIGINT NOT NULL COMMENT 'from the due second to the request, of all fires that were sent',
+  lateness VARCHAR(300) NOT NULL COMMENT 'these fires by bound of lateness (docs/metrics.md), between commas',
+  PRIMARY KEY (minute_s, incarnation)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_event (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  until_ms BIGINT NULL COMMENT 'of what lasted: its end',
+  kind VARCHAR(32) NOT NULL,
+  node VARCHAR(128) NOT NULL COMMENT 'that saw it',
+  shard INT NULL,
+  job_id INT NULL,
+  job_group INT NOT NULL COMMENT 'whose users may see it; 0: all users',
+  detail TEXT NOT NULL COMMENT 'one sentence',
+  data_json TEXT NULL COMMENT 'of a job that was changed elsewhere: its schedule from then on',
+  PRIMARY KEY (id),
+  KEY shardwheel_event_at (at_ms),
+  KEY shardwheel_event_job (job_id, at_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
