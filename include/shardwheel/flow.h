@@ -40,6 +40,8 @@ enum flow_step_kind {
 };
 #define FLOW_STEP_KINDS 6
 
+const char *flow_step_kind_name(enum flow_step_kind kind); /* "job" and so on, as documents have it */
+
 struct json_object;
 struct flow_step {
     const char *name;
@@ -122,6 +124,10 @@ struct flow_values;
 MUST_CHECK enum err flow_create_values(const struct flow *flow, const char *parameters, int64_t run_id, int64_t due_s,
                                        const struct zone *zone, struct flow_values **out, struct errctx *ec);
 void flow_destroy_values(struct flow_values *values);
+/* Appends a member for such an object, "NAME":VALUE: a text as it is, of another type as the JSON that it is. The name
+ * need not end with a NUL. ERR_INPUT: the flow has no such parameter, or the value is not of its type. */
+MUST_CHECK enum err flow_put_parameter(struct buf *out, const struct flow *flow, const char *name, size_t name_len,
+                                       const char *value, struct errctx *ec);
 /* Every step begins as FLOW_WAITING. Into another state than SUCCEEDED or FAILED its values are forgotten. */
 void flow_set_state(struct flow_values *values, size_t step, enum flow_state state);
 enum flow_state flow_get_state(const struct flow_values *values, size_t step);

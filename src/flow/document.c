@@ -105,9 +105,15 @@ static void read_flow_step(struct place *place, struct flow_step *out)
 
 #define STEP_MEMBERS "name", "type", "join", "description"
 
+static const char *const kinds[FLOW_STEP_KINDS] = {"job", "map", "broadcast", "wait", "approval", "flow"};
+
+const char *flow_step_kind_name(enum flow_step_kind kind)
+{
+    return kinds[kind];
+}
+
 static void read_step(struct place *place, struct flow_step *out)
 {
-    static const char *const kinds[FLOW_STEP_KINDS] = {"job", "map", "broadcast", "wait", "approval", "flow"};
     static const char *const members[FLOW_STEP_KINDS][9] = {
         {STEP_MEMBERS, "jobId", "param"}, {STEP_MEMBERS, "jobId", "param", "items", "parallel"},
         {STEP_MEMBERS, "jobId", "param"}, {STEP_MEMBERS, "seconds", "until"},

@@ -40,6 +40,36 @@ static enum err take_parameter(const struct flow_parameter *parameter, struct js
     return err_set(ec, ERR_NOMEM, "out of memory");
 }
 
+enum err flow_put_parameter(struct buf *out, const struct flow *flow, const char *name, size_t name_len,
+                            const char *value, struct errctx *ec)
+{
+    const struct flow_parameter *parameter = NULL;
+    struct json_object *json = NULL;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < flow->parameter_count; i++)
+        if (strlen(flow->parameters[i].name) == name_len && memcmp(flow->parameters[i].name, name, name_len) == 0)
+            parameter = &flow->parameters[i];
+    if (!parameter)
+        return err_set(ec, ERR_INPUT, "the flow has no parameter \"%.*s\"", (int)(name_len < 100 ? name_len : 100),
+                       name);
+    if (parameter->type != FLOW_TYPE_TEXT)
+        e = flow_parse_json(value, strlen(value), &json, ec);
+    if (e == ERR_NOMEM)
+        return e;
+    if (e || (parameter->type != FLOW_TYPE_TEXT && !has_type(json, parameter->type))) {
+        json_object_put(json);
+        return err_set(ec, ERR_INPUT, "the parameter \"%s\" must be %s", parameter->name, types[parameter->type]);
+    }
+    json_object_put(json);
+    buf_printf(out, "\"%s\":", parameter->name);
+    if (parameter->type == FLOW_TYPE_TEXT)
+        buf_put_json(out, value);
+    else
+        buf_puts(out, value);
+    return ERR_OK;
+}
+
 static enum err refuse_unknown(const struct flow *flow, struct json_object *given, struct errctx *ec)
 {
     json_object_object_foreach(given, name, value)

@@ -283,11 +283,48 @@ static void running_again_keeps_what_was_good(void **state)
     assert_int_equal(flow_find_outcome(values), FLOW_BAD);
 }
 
+static void parameters_are_written(void **state)
+{
+    static const struct {
+        const char *name, *value, *expected; /* NULL: refused */
+    } cases[] = {
+        {"text", "5", "\"text\":\"5\""},
+        {"text", "a\"b", "\"text\":\"a\\\"b\""},
+        {"text", "", "\"text\":\"\""},
+        {"count", "1.5", "\"count\":1.5"},
+        {"count", "x", NULL},
+        {"count", "true", NULL},
+        {"count", "", NULL},
+        {"flag", "false", "\"flag\":false"},
+        {"flag", "0", NULL},
+        {"any", "{\"a\":[1]}", "\"any\":{\"a\":[1]}"},
+        {"any", "null", "\"any\":null"},
+        {"any", "1 2", NULL},
+        {"tex", "5", NULL},
+        {"texts", "5", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct errctx why = {""};
+        struct buf out = {0};
+        enum err e = flow_put_parameter(&out, flow, cases[i].name, strlen(cases[i].name), cases[i].value, &why);
+
+        assert_int_equal(e, cases[i].expected ? ERR_OK : ERR_INPUT);
+        if (cases[i].expected)
+            assert_string_equal(out.data, cases[i].expected);
+        else
+            assert_true(why.text[0] && !out.len);
+        buf_fini(&out);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(parameters_are_checked),
+        TEST(parameters_are_written),
         TEST(due_times),
         TEST(results_are_values),
         TEST(results_are_bounded),
