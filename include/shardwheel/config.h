@@ -81,29 +81,46 @@ enum ctl_verb {
     CTL_GOING_BACK,
     CTL_WHY,
     CTL_AFTER_RESTORE,
-    CTL_DOCTOR
+    CTL_DOCTOR,
+    CTL_FLOW_LIST,
+    CTL_FLOW_SHOW,
+    CTL_FLOW_APPLY,
+    CTL_FLOW_DIFF,
+    CTL_FLOW_FROM_CHILDREN,
+    CTL_FLOW_START,
+    CTL_FLOW_STOP,
+    CTL_FLOW_RUN,
+    CTL_FLOW_RUNS,
+    CTL_FLOW_RUN_SHOW,
+    CTL_FLOW_CANCEL,
+    CTL_FLOW_RERUN,
+    CTL_FLOW_STEP
 };
 #define CTL_SETTINGS_MAX 32
+#define CTL_WORDS_MAX 3
 struct config_ctl {
     enum ctl_verb verb; /* never CTL_NONE in a loaded config with CONFIG_CTL */
     const char *node;   /* of drain and undrain; else NULL */
     int64_t number;     /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
-    int64_t log_id;     /* of kill and log; of cancel-later the later row */
+    int64_t log_id;     /* of kill and log; of cancel-later the later row; of flow run-show, cancel and rerun the run */
     bool follow;        /* of log */
     bool verbose;       /* of doctor */
     bool ask_executors; /* of doctor */
     const char *zone;   /* of set-zone; else NULL */
     const char *group;  /* of alarm-test: an app name; NULL: all channels */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
-    int64_t job;        /* of job, set-job, trigger and why; else 0 */
+    int64_t job;        /* of job, set-job, trigger, why and flow from-children; else 0 */
     struct ctl_setting {
         const char *name; /* as on the line, without dashes; whether there is such a setting is not known here */
         const char *value;
-    } settings[CTL_SETTINGS_MAX]; /* of set-job, trigger, why and after-restore, in their order */
+    } settings[CTL_SETTINGS_MAX]; /* of commands that take some, in their order */
     size_t setting_count;
+    const char *words[CTL_WORDS_MAX]; /* of the other flow commands: what stands behind them, as their help says */
+    size_t word_count;
     bool json;
     bool force;
-    bool dry_run;    /* of after-restore */
+    bool dry_run;    /* of after-restore and flow apply */
+    bool apply;      /* of flow from-children */
     int64_t wait_ms; /* how long to wait for the outcome */
 };
 

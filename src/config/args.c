@@ -74,6 +74,12 @@ static enum err take_operand(struct args *args, char *arg, struct errctx *ec)
 
     if (!operand)
         return bad_usage(args, ec, arg, "nothing follows that command");
+    if (operand->words_max) {
+        if (args->ctl.word_count == operand->words_max)
+            return bad_usage(args, ec, arg, "that is one word too many");
+        args->ctl.words[args->ctl.word_count++] = arg;
+        return ERR_OK;
+    }
     if (args->operands == 1 + is_zone)
         return bad_usage(args, ec, arg, "that is one word too many");
     field = (char *)&args->ctl + operand->offset;
@@ -98,7 +104,7 @@ static enum err refuse_command(const struct args *args, const char *arg, struct 
     struct buf expected = {0};
 
     buf_puts(&expected, "expected ");
-    ctl_forms_put_names(&expected);
+    ctl_forms_put_names(args->first_word, &expected);
     bad_usage(args, ec, arg, buf_failed(&expected) ? "there is no such command" : expected.data);
     buf_fini(&expected);
     return ERR_INPUT;
@@ -109,7 +115,15 @@ static enum err take_ctl_word(struct args *args, char *arg, struct errctx *ec)
     if (args->form)
         return take_operand(args, arg, ec);
     for (size_t i = 0; i < ctl_form_count; i++) {
-        if (strcmp(arg, ctl_forms[i].name) != 0)
+        const char *name = ctl_forms[i].name;
+        size_t len = strcspn(name, " ");
+
+        if (!args->first_word && name[len] && strlen(arg) == len && !strncmp(arg, name, len)) {
+            args->first_word = arg;
+            return ERR_OK;
+        }
+        if (args->first_word ? strncmp(args->first_word, name, len) || !name[len] || strcmp(arg, name + len + 1)
+                             : strcmp(arg, name) != 0)
             continue;
         args->form = &ctl_forms[i];
         args->ctl.verb = args->form->verb;
@@ -118,17 +132,17 @@ static enum err take_ctl_word(struct args *args, char *arg, struct errctx *ec)
     return refuse_command(args, arg, ec);
 }
 
-/* --NAME VALUE or --NAME=VALUE of set-job, trigger, why and after-restore; keys of the node's settings have dots. The
- * value may be empty, which unsets a setting. */
-static enum err take_job_setting(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
+/* --NAME VALUE or --NAME=VALUE of commands that take such; keys of the node's settings have dots. The value may be
+ * empty, which unsets a setting. -f is --file. */
+static enum err take_ctl_setting(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
 {
-    char *arg = argv[*i], *equals = strchr(arg, '=');
+    static char file[] = "--file";
+    bool is_file = args->ctl.verb == CTL_FLOW_APPLY && !strcmp(argv[*i], "-f");
+    char *arg = is_file ? file : argv[*i], *equals = strchr(arg, '=');
     struct ctl_setting *set = &args->ctl.settings[args->ctl.setting_count];
 
-    *taken = (args->ctl.verb == CTL_SET_JOB || args->ctl.verb == CTL_TRIGGER || args->ctl.verb == CTL_WHY ||
-              args->ctl.verb == CTL_AFTER_RESTORE) &&
-             !strncmp(arg, "--", 2) && arg[2] && arg[2] != '=' &&
-             !memchr(arg, '.', equals ? (size_t)(equals - arg) : strlen(arg));
+    *taken = args->form && args->form->flags & CTL_TAKES_SETTINGS && !strncmp(arg, "--", 2) && arg[2] &&
+             arg[2] != '=' && !memchr(arg, '.', equals ? (size_t)(equals - arg) : strlen(arg));
     if (!*taken)
         return ERR_OK;
     if (!equals && *i + 1 >= argc)
@@ -149,7 +163,8 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
 
     if (!form)
         return refuse_command(args, "", ec);
-    if (form->operand && args->operands < 1 + (form->verb == CTL_SET_ZONE))
+    if (form->operand && form->operand->words_max ? args->ctl.word_count < form->operand->words_min
+                                                  : form->operand && args->operands < 1 + (form->verb == CTL_SET_ZONE))
         return bad_usage(args, ec, form->name, form->operand->missing);
     for (size_t i = 0; i < CTL_FLAGS; i++)
         if (*find_flag(args, i) && !(form->flags & 1u << i))
@@ -160,6 +175,8 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
         return bad_usage(args, ec, "--wait", "it goes with drain, release, reshard and doctor");
     if (form->verb == CTL_SET_JOB && !args->ctl.setting_count)
         return bad_usage(args, ec, form->name, "a setting must follow, such as --time-zone Asia/Shanghai");
+    if (form->verb == CTL_FLOW_APPLY && !args->ctl.setting_count)
+        return bad_usage(args, ec, form->name, "-f and the file of the document must follow");
     if (!args->ctl.wait_ms)
         args->ctl.wait_ms = form->wait_ms;
     return ERR_OK;
@@ -249,7 +266,7 @@ static enum err take_arg(int argc, char **argv, int *i, struct args *args, struc
         return take_word(args, argv[*i], ec);
     e = take_known(argc, argv, i, args, &taken, ec);
     if (!e && !taken && args->is_ctl)
-        e = take_job_setting(args, argc, argv, i, &taken, ec);
+        e = take_ctl_setting(args, argc, argv, i, &taken, ec);
     return e || taken ? e : take_setting(args, argv[*i], ec);
 }
 

@@ -13,6 +13,7 @@ struct args {
     enum config_format help_format;
     bool is_standalone;
     bool is_ctl;
+    const char *first_word;      /* of a form with two, once it was there; else NULL */
     const struct ctl_form *form; /* of the command of shardwheelctl; NULL: none so far */
     int operands;                /* behind it; without shardwheelctl: commands */
     struct config_ctl ctl;       /* texts are borrowed from argv */

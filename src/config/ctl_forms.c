@@ -16,29 +16,41 @@
 #define VERBOSE (1u << CTL_FLAG_VERBOSE)
 #define ASK (1u << CTL_FLAG_ASK)
 
+#define APPLY (1u << CTL_FLAG_APPLY)
+#define SETTINGS CTL_TAKES_SETTINGS
+
 #define FIELD(name) offsetof(struct config_ctl, name)
 
 const struct ctl_flag ctl_flags[CTL_FLAGS] = {
     [CTL_FLAG_JSON] = {"--json", FIELD(json), "it goes with commands that show or tell something"},
     [CTL_FLAG_FORCE] = {"--force", FIELD(force), "it goes with drain, set-zone and after-restore"},
-    [CTL_FLAG_DRY_RUN] = {"--dry-run", FIELD(dry_run), "it goes with after-restore"},
+    [CTL_FLAG_DRY_RUN] = {"--dry-run", FIELD(dry_run), "it goes with after-restore and flow apply"},
     [CTL_FLAG_FOLLOW] = {"--follow", FIELD(follow), "it goes with log"},
     [CTL_FLAG_VERBOSE] = {"--verbose", FIELD(verbose), "it goes with doctor"},
     [CTL_FLAG_ASK] = {"--ask-executors", FIELD(ask_executors), "it goes with doctor"},
+    [CTL_FLAG_APPLY] = {"--apply", FIELD(apply), "it goes with flow from-children"},
 };
 
-static const struct ctl_operand node = {"the node's name must follow", FIELD(node), 0, 0, NULL},
-                                shard = {"the shard's number must follow", FIELD(number), 0, 1023,
-                                         "expected a shard, 0 to 1023"},
-                                shards = {"the number of shards must follow", FIELD(number), 1, 1024,
-                                          "expected a number of shards, 1 to 1024, or cancel"},
-                                zone = {"database or cron must follow, and the zone", FIELD(zone), 0, 0, NULL},
-                                job = {"the job's id must follow", FIELD(job), 1, INT32_MAX,
-                                       "expected the id of a job, 1 to 2147483647"},
-                                run = {"the id of the run's log row must follow", FIELD(log_id), 1, INT64_MAX,
-                                       "expected the id of a log row"},
-                                later = {"the id of the later row must follow", FIELD(log_id), 1, INT64_MAX,
-                                         "expected the id of a later row"};
+#define TEXT(field, of, said) static const struct ctl_operand of = {.missing = said, .offset = FIELD(field)}
+#define NUMBER(field, of, least, most, said, wanted)                                                                   \
+    static const struct ctl_operand of = {                                                                             \
+        .missing = said, .offset = FIELD(field), .min = least, .max = most, .expected = wanted}
+#define WORDS(of, least, most, said)                                                                                   \
+    static const struct ctl_operand of = {.missing = said, .words_min = least, .words_max = most}
+
+TEXT(node, node, "the node's name must follow");
+NUMBER(number, shard, 0, 1023, "the shard's number must follow", "expected a shard, 0 to 1023");
+NUMBER(number, shards, 1, 1024, "the number of shards must follow",
+       "expected a number of shards, 1 to 1024, or cancel");
+TEXT(zone, zone, "database or cron must follow, and the zone");
+NUMBER(job, job, 1, INT32_MAX, "the job's id must follow", "expected the id of a job, 1 to 2147483647");
+NUMBER(log_id, run, 1, INT64_MAX, "the id of the run's log row must follow", "expected the id of a log row");
+NUMBER(log_id, later, 1, INT64_MAX, "the id of the later row must follow", "expected the id of a later row");
+NUMBER(log_id, flow_run, 1, INT64_MAX, "the id of the flow run must follow", "expected the id of a flow run");
+WORDS(flow, 1, 1, "the flow's name must follow");
+WORDS(any_flow, 0, 1, "");
+WORDS(step, 3, 3, "the id of the flow run, the step's name and what to do must follow");
+WORDS(versions, 3, 3, "the flow's name and two versions must follow");
 
 const struct ctl_form ctl_forms[] = {
     {"shards", CTL_SHARDS, "[--json]", NULL, JSON, 0, "show the owner and the progress of each shard"},
@@ -55,7 +67,7 @@ const struct ctl_form ctl_forms[] = {
      "planned fires that nodes with the new zone would not find, unless forced"},
     {"job", CTL_JOB, "ID [--json]", &job, JSON, 0,
      "show the schedule of a job and its settings that xxl-job does not have"},
-    {"set-job", CTL_SET_JOB, "ID --SETTING VALUE... [--json]", &job, JSON, 0,
+    {"set-job", CTL_SET_JOB, "ID --SETTING VALUE... [--json]", &job, JSON | SETTINGS, 0,
      "change them; \"none\" clears a setting. SETTING: time-zone, fixed-delay, valid-from, valid-until, retry-wait, "
      "retry-wait-max, hold, resend-lost, retention-days, tags"},
     {"kill", CTL_KILL, "ID", &run, 0, 0,
@@ -64,16 +76,16 @@ const struct ctl_form ctl_forms[] = {
      "show the log of a run, read from its executor; --follow: until the run ends"},
     {"alarm-test", CTL_ALARM_TEST, "[--group APP] [--json]", NULL, JSON, 0,
      "send a test message to every alarm channel and show the result. --group: only channels of this executor group"},
-    {"trigger", CTL_TRIGGER, "JOB [--param P] [--addresses A] [--at TIME] [--json]", &job, JSON, 0,
+    {"trigger", CTL_TRIGGER, "JOB [--param P] [--addresses A] [--at TIME] [--json]", &job, JSON | SETTINGS, 0,
      "run a job, now or at a time"},
     {"later", CTL_LATER, "[--json]", NULL, JSON, 0, "list waiting runs: manual runs for a time, retries, fires"},
     {"cancel-later", CTL_CANCEL_LATER, "ID", &later, 0, 0, "cancel one of them"},
     {"going-back", CTL_GOING_BACK, "[--json]", NULL, JSON, 0, "list what a Java admin will not do"},
-    {"why", CTL_WHY, "JOB [--from TIME] [--to TIME] [--json]", &job, JSON, 0,
+    {"why", CTL_WHY, "JOB [--from TIME] [--to TIME] [--json]", &job, JSON | SETTINGS, 0,
      "show each due time and what happened, in one sentence. Default: the last hour. TIME: YYYY-MM-DD HH:MM[:SS], "
      "followed by Z for UTC"},
     {"after-restore", CTL_AFTER_RESTORE, "[--from TIME] [--ids N] [--dry-run] [--force] [--json]", NULL,
-     JSON | FORCE | DRY_RUN, 0,
+     JSON | FORCE | DRY_RUN | SETTINGS, 0,
      "for a database that was restored from a backup, when no node runs: what was due since may have run, and is not "
      "sent again; it is listed. TIME of the backup, if it is not the time of the newest cursor; skip N ids of the "
      "log"},
@@ -81,13 +93,55 @@ const struct ctl_form ctl_forms[] = {
      30 * SECOND_MS,
      "check the whole installation and say what to change. Status: 0 fine, 1 warnings, 2 critical, 3 not checked. "
      "--verbose: also list what is fine. --ask-executors: also call each executor"},
+    {"flow list", CTL_FLOW_LIST, "[--json]", NULL, JSON, 0, "list the flows"},
+    {"flow show", CTL_FLOW_SHOW, "NAME [--json]", &flow, JSON, 0,
+     "show a flow and its versions; --json: also its document"},
+    {"flow apply", CTL_FLOW_APPLY, "-f FILE [--dry-run] [--json]", NULL, DRY_RUN | JSON | SETTINGS, 0,
+     "create the flow of this document, or make a new version of it. FILE -: read stdin. --dry-run: only check the "
+     "document, and show what would change"},
+    {"flow diff", CTL_FLOW_DIFF, "NAME VERSION VERSION", &versions, 0, 0, "show how two versions differ"},
+    {"flow from-children", CTL_FLOW_FROM_CHILDREN, "JOB [--apply]", &job, APPLY, 0,
+     "write a job and its child jobs as the document of a flow; --apply: also create that flow"},
+    {"flow start", CTL_FLOW_START, "NAME", &flow, 0, 0, "start the schedule of a flow"},
+    {"flow stop", CTL_FLOW_STOP, "NAME", &flow, 0, 0, "stop it; runs that are open continue"},
+    {"flow run", CTL_FLOW_RUN, "NAME [--param K=V]... [--key KEY] [--json]", &flow, JSON | SETTINGS, 0,
+     "run a flow now. V: as JSON if the parameter is a number, a boolean or JSON. The same KEY gives the same run"},
+    {"flow runs", CTL_FLOW_RUNS, "[NAME] [--json]", &any_flow, JSON, 0, "list the newest runs of a flow, or of all"},
+    {"flow run-show", CTL_FLOW_RUN_SHOW, "RUN [--json]", &flow_run, JSON, 0, "show a run and its steps"},
+    {"flow cancel", CTL_FLOW_CANCEL, "RUN", &flow_run, 0, 0, "end a run; its running steps are stopped"},
+    {"flow rerun", CTL_FLOW_RERUN, "RUN", &flow_run, 0, 0,
+     "run the failed steps of a run again, and what follows them"},
+    {"flow step", CTL_FLOW_STEP, "RUN STEP retry|skip|done|approve|reject [--remark TEXT]", &step, SETTINGS, 0,
+     "run a failed step again, skip it, mark it as done, or answer an approval"},
 };
 const size_t ctl_form_count = ARRAY_LEN(ctl_forms);
 
-void ctl_forms_put_names(struct buf *out)
+/* The word of the form that is told: its length, 0 where there is none, or it is that of the form before. */
+static size_t find_word(size_t i, const char *first, const char **out)
 {
+    const char *name = ctl_forms[i].name;
+    size_t len = strcspn(name, " ");
+
+    *out = first ? name + len + 1 : name;
+    if (first)
+        return name[len] && len == strlen(first) && !strncmp(name, first, len) ? strlen(*out) : 0;
+    return i > 0 && !strncmp(ctl_forms[i - 1].name, name, len + (name[len] == ' ')) ? 0 : len;
+}
+
+void ctl_forms_put_names(const char *first, struct buf *out)
+{
+    size_t count = 0, told = 0;
+    const char *word;
+
     for (size_t i = 0; i < ctl_form_count; i++)
-        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 < ctl_form_count ? ", " : " or ", ctl_forms[i].name);
+        count += find_word(i, first, &word) > 0;
+    for (size_t i = 0; i < ctl_form_count; i++) {
+        size_t len = find_word(i, first, &word);
+
+        if (len > 0)
+            buf_printf(out, "%s%.*s", told == 0 ? "" : told + 1 < count ? ", " : " or ", (int)len, word);
+        told += len > 0;
+    }
 }
 
 /* On the left what stands on the line, on the right what it does: two spaces behind it at least, or below it where the

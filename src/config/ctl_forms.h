@@ -11,10 +11,11 @@ struct ctl_operand {
     size_t offset;       /* in struct config_ctl: of an int64_t; without `expected` of a text */
     int64_t min, max;
     const char *expected;
+    size_t words_min, words_max; /* words_max not 0: so many texts, which go into words of struct config_ctl */
 };
 
 struct ctl_form {
-    const char *name;
+    const char *name; /* a word, or two with a blank between them */
     enum ctl_verb verb;
     const char *line; /* what may follow the name */
     const struct ctl_operand *operand;
@@ -25,15 +26,24 @@ struct ctl_form {
 extern const struct ctl_form ctl_forms[];
 extern const size_t ctl_form_count;
 
-enum ctl_flag_id { CTL_FLAG_JSON, CTL_FLAG_FORCE, CTL_FLAG_DRY_RUN, CTL_FLAG_FOLLOW, CTL_FLAG_VERBOSE, CTL_FLAG_ASK };
-#define CTL_FLAGS 6
+enum ctl_flag_id {
+    CTL_FLAG_JSON,
+    CTL_FLAG_FORCE,
+    CTL_FLAG_DRY_RUN,
+    CTL_FLAG_FOLLOW,
+    CTL_FLAG_VERBOSE,
+    CTL_FLAG_ASK,
+    CTL_FLAG_APPLY
+};
+#define CTL_FLAGS 7
+#define CTL_TAKES_SETTINGS (1u << CTL_FLAGS) /* beside the bits of ctl_flags: --NAME VALUE may follow */
 extern const struct ctl_flag {
     const char *name;
     size_t offset;         /* of a bool of struct config_ctl */
     const char *misplaced; /* what is said of it behind other commands */
 } ctl_flags[CTL_FLAGS];
 
-/* All names: "shards, nodes, ... or doctor". */
-void ctl_forms_put_names(struct buf *out);
+/* All first words: "shards, nodes, ... or flow"; behind the first word `first` all second ones. */
+void ctl_forms_put_names(const char *first, struct buf *out);
 
 #endif

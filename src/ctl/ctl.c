@@ -111,6 +111,19 @@ static const struct command {
     [CTL_GOING_BACK] = {ctl_going_back, true},
     [CTL_WHY] = {ctl_explain, true},
     [CTL_AFTER_RESTORE] = {ctl_after_restore, true},
+    [CTL_FLOW_LIST] = {ctl_list_flows, true},
+    [CTL_FLOW_SHOW] = {ctl_show_flow, true},
+    [CTL_FLOW_APPLY] = {ctl_apply_flow, true},
+    [CTL_FLOW_DIFF] = {ctl_diff_flow, true},
+    [CTL_FLOW_FROM_CHILDREN] = {ctl_flow_from_children, true},
+    [CTL_FLOW_START] = {ctl_set_flow_started, true},
+    [CTL_FLOW_STOP] = {ctl_set_flow_started, true},
+    [CTL_FLOW_RUN] = {ctl_run_flow, true},
+    [CTL_FLOW_RUNS] = {ctl_list_flow_runs, true},
+    [CTL_FLOW_RUN_SHOW] = {ctl_show_flow_run, true},
+    [CTL_FLOW_CANCEL] = {ctl_ask_flow_run, true},
+    [CTL_FLOW_RERUN] = {ctl_ask_flow_run, true},
+    [CTL_FLOW_STEP] = {ctl_ask_flow_step, true},
 };
 
 /* Zone, now_ms and admin. */

@@ -49,6 +49,14 @@ void ctl_put_bool(struct buf *out, const char *name, bool value)
     buf_puts(ctl_put_name(out, name), value ? "true" : "false");
 }
 
+void ctl_put_int_or_null(struct buf *out, const char *name, int64_t value)
+{
+    if (value)
+        ctl_put_int(out, name, value);
+    else
+        ctl_put_null(out, name);
+}
+
 void ctl_put_null(struct buf *out, const char *name)
 {
     ctl_put_text(out, name, NULL);
@@ -78,6 +86,23 @@ static void put_columns(const struct buf *cells, struct buf *out)
         buf_printf(out, "%-*.*s%s", is_last ? 0 : (int)width[column], (int)len, at, is_last ? "\n" : "  ");
         column = is_last ? 0 : (column + 1) % COLUMNS_MAX;
     }
+}
+
+void ctl_put_cell(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        buf_putc(out, *text == '\t' || *text == '\n' || *text == '\r' ? ' ' : *text);
+}
+
+void ctl_put_table(const char *head, const struct buf *lines, struct buf *out)
+{
+    struct buf cells = {0};
+
+    buf_puts(&cells, head);
+    buf_puts(&cells, lines->len ? lines->data : "");
+    cells.failed = cells.failed || buf_failed(lines);
+    put_columns(&cells, out);
+    buf_fini(&cells);
 }
 
 /* "45s", "12m30s", "2h05m", "3d04h"; below nothing counts as nothing. */

@@ -15,6 +15,7 @@
 
 #define CTL_GONE_MS 10000 /* a node whose last beat is older has surely ended, or cannot reach the database */
 
+struct flow_rows;
 struct store_session;
 struct private_server;
 
@@ -58,6 +59,17 @@ MUST_CHECK enum err ctl_explain(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_after_restore(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_kill(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_show_log(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_list_flows(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_show_flow(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_diff_flow(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_apply_flow(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_flow_from_children(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_set_flow_started(struct ctl *c, struct errctx *ec); /* start, stop */
+MUST_CHECK enum err ctl_run_flow(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_list_flow_runs(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_show_flow_run(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_ask_flow_run(struct ctl *c, struct errctx *ec); /* cancel, rerun */
+MUST_CHECK enum err ctl_ask_flow_step(struct ctl *c, struct errctx *ec);
 /* Runs the checks of doctor, prints the report; the exit status. */
 int ctl_doctor(const struct config *config);
 /* Sends a message of test to each channel of alarms and prints what came of it; *fine: all took it. ERR_INPUT: a
@@ -83,7 +95,19 @@ void ctl_put_text(struct buf *out, const char *name, const char *value); /* NULL
 void ctl_put_int(struct buf *out, const char *name, int64_t value);
 void ctl_put_bool(struct buf *out, const char *name, bool value);
 void ctl_put_null(struct buf *out, const char *name);
+void ctl_put_int_or_null(struct buf *out, const char *name, int64_t value); /* 0 is JSON's null */
+/* A table with columns as wide as need be. Lines of cells with tabs between them, as `head` has; at most nine cells. */
+void ctl_put_table(const char *head, const struct buf *lines, struct buf *out);
+void ctl_put_cell(struct buf *out, const char *text);               /* its tabs and line ends become blanks */
 MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec); /* to stdout */
+
+/* ---- flows ------------------------------------------------------------------------------------------------------- */
+
+enum err ctl_refused(enum err e, const struct refusal *r, struct errctx *ec); /* gives back e, with r's sentence */
+/* The list has this one; ERR_NOTFOUND names it. */
+MUST_CHECK enum err ctl_find_flow(struct ctl *c, const char *name, struct flow_rows *out, struct errctx *ec);
+/* The document of a flow out of the job and all that follow it. ERR_INPUT, ERR_NOTFOUND: why there is none. */
+MUST_CHECK enum err ctl_put_children(struct ctl *c, int64_t job_id, struct buf *out, struct errctx *ec);
 
 /* ---- ctl_audit.c: rows of audit about jobs and runs -------------------------------------------------------------- */
 

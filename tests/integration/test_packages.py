@@ -148,6 +148,7 @@ COMPLETED = {
     "shardwheelctl drain --fo": ["--force"],
     "shardwheelctl set-job 7 --retry": ["--retry-wait", "--retry-wait-max"],
     "shardwheelctl reshard ": ["--wait", "cancel"],
+    "shardwheelctl flow from": ["from-children"],
     "shardwheel ctl nodes --js": ["--json"],
     "shardwheel stand": ["standalone"],
     "shardwheel --shardwheel.lock": ["--shardwheel.lock.max-hold="],

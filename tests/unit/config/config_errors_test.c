@@ -372,6 +372,19 @@ static void no_password_of_the_command_line_is_told(void **state)
     check_error(ARGS("standalone", "spring.datasource.password=s3cret"), NO_ENV, "\"spring.datasource.password=...\"");
     check_error(ARGS("--spring.datasource.password", "s3cret"), NO_ENV, "\"--spring.datasource.password\"");
     check_error(ARGS("--=s3cret"), NO_ENV, "command line: \"--=...\"");
+    check_error(ARGS("ctl", "flows"), NO_ENV, "later, cancel-later, going-back, why, after-restore, doctor or flow;");
+    check_error(ARGS("ctl", "flow"), NO_ENV, "expected list, show, apply, diff,");
+    check_error(ARGS("ctl", "flow", "start-all"), NO_ENV, "cancel, rerun or step;");
+    check_error(ARGS("ctl", "flow", "show"), NO_ENV,
+                "the flow's name must follow; usage: shardwheelctl flow show NAME");
+    check_error(ARGS("ctl", "flow", "runs", "a", "b"), NO_ENV, "one word too many");
+    check_error(ARGS("ctl", "flow", "step", "1", "a"), NO_ENV, "what to do must follow");
+    check_error(ARGS("ctl", "flow", "apply"), NO_ENV, "-f and the file");
+    check_error(ARGS("ctl", "flow", "apply", "-f"), NO_ENV, "its value is missing");
+    check_error(ARGS("ctl", "flow", "run", "a", "-f", "x"), NO_ENV, "expected --KEY=VALUE");
+    check_error(ARGS("ctl", "flow", "cancel", "x"), NO_ENV, "expected the id of a flow run");
+    check_error(ARGS("ctl", "flow", "list", "--apply"), NO_ENV, "it goes with flow from-children");
+    check_error(ARGS("ctl", "shards", "list"), NO_ENV, "nothing follows that command");
     check_error(ARGS("ctl", "drain", "spring.datasource.password=s3cret"), NO_ENV,
                 "\"spring.datasource.password=...\": expected --KEY=VALUE");
     check_error(ARGS("ctl", "drain", "a", "-spring.datasource.password=s3cret"), NO_ENV, "password=...\"");
