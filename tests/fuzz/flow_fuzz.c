@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target for flows. Byte 0 chooses what the rest is: a document, a template of a flow that is there, or the result
- * of a step that a path leads into. What is refused has a reason and a place; a run of what is not comes to an end.
+ * of a step that a path leads into. What is refused has a reason and a place; a run of what is not comes to an end,
+ * and how it differs from another document can be told.
  * Run: flow_fuzz -max_len=4000 -max_total_time=60
  */
 #include "shardwheel/flow.h"
@@ -122,6 +123,18 @@ static void go_through(const struct flow *flow, const char *result, size_t len)
     flow_destroy_values(values);
 }
 
+/* Of any two documents the difference can be told; a document has none from itself. */
+static void compare(const char *text, size_t len)
+{
+    struct errctx ec = {""};
+    struct buf out = {0};
+
+    require(flow_put_diff(&out, text, len, text, len, &ec) == ERR_OK && out.len == 0);
+    require(flow_put_diff(&out, text, len, usual, sizeof usual - 1, &ec) == ERR_OK);
+    require(flow_put_diff(&out, usual, sizeof usual - 1, text, len, &ec) == ERR_OK && !buf_failed(&out));
+    buf_fini(&out);
+}
+
 static void try_template(const struct flow *flow, const uint8_t *data, size_t size)
 {
     struct flow_values *values = create_values(flow);
@@ -142,6 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         flow_destroy(flow);
         return 0;
     }
+    if (own)
+        compare((const char *)data + 1, size - 1);
     if (data[0] % 3 == 1)
         try_template(flow, data + 1, size - 1);
     else

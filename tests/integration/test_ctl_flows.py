@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from harness.flows import Flows
 from harness.node import options, run_shardwheel
+from harness.process import wait_until
 
 
 @pytest.fixture
@@ -218,3 +220,30 @@ def test_the_schedule_is_started_and_stopped(world, tmp_path):
     assert "flow nightly is stopped" in flow(world, "stop", "nightly")
     assert not answer(world, "list")[0]["started"]
     assert len(audit(world, "flow.start")) == len(audit(world, "flow.stop")) == 1
+
+
+@pytest.mark.asan
+def test_a_run_fails_is_run_again_and_approved(world, tmp_path):
+    flows = Flows(world)
+    load, send = flows.add_job("load"), flows.add_job("send")
+    flow(world, "apply", "-f", write(tmp_path, document([load, send])))
+    run = answer(world, "run", "report")["run"]
+
+    def state(number):
+        return answer(world, "run-show", run)["steps"][number]["state"]
+
+    flows.answer(flows.node, load, "no", code=500)
+    assert flows.wait_end(run) == "failed"
+    assert "load  job       failed" in flow(world, "run-show", run)
+    assert answer(world, "runs")[0]["state"] == "failed"
+
+    flow(world, "rerun", run)
+    flows.answer(flows.node, load, "yes", nth=1)
+    wait_until(lambda: state(1) == "running", 15, "the question to be asked")
+    shown = answer(world, "run-show", run)
+    assert (shown["state"], shown["steps"][0]["result"], shown["steps"][2]["state"]) == ("running", "yes", "waiting")
+    flow(world, "step", run, "ask", "approve", "--remark", "go on")
+    flows.answer(flows.node, send)
+    assert flows.wait_end(run) == "succeeded"
+    text = flow(world, "run-show", run)
+    assert "shardwheelctl: go on" in text and "send  job       succeeded" in text
