@@ -149,6 +149,7 @@ COMPLETED = {
     "shardwheelctl set-job 7 --retry": ["--retry-wait", "--retry-wait-max"],
     "shardwheelctl reshard ": ["--wait", "cancel"],
     "shardwheelctl flow from": ["from-children"],
+    "shardwheelctl flow run-": ["run-show"],
     "shardwheel ctl nodes --js": ["--json"],
     "shardwheel stand": ["standalone"],
     "shardwheel --shardwheel.lock": ["--shardwheel.lock.max-hold="],
