@@ -193,7 +193,7 @@ static bool is_in_the_way(int k)
     const struct zoo_node *name = zoo_find(ZOO_BASE "/nodes/n1");
     char folder[60];
     char *names[ZOO_NODES];
-    bool found = name && (!zoo.handle || name->owner != zoo.handle->id.client_id);
+    bool found = name && !zoo_is_of_session(name);
 
     snprintf(folder, sizeof folder, ZOO_BASE "/schedule_lock_%d", k);
     for (int n = zoo_list(folder, names); n > 0; n--) {
@@ -388,7 +388,7 @@ static void check_own(void)
     const struct zoo_node *own = zoo_find(ZOO_BASE "/writers/w1");
     int64_t generation;
 
-    if (!own || own->is_strangers || own->len < 11 || !zoo.handle || own->owner != zoo.handle->id.client_id)
+    if (!own || own->is_strangers || own->len < 11 || !zoo_is_of_session(own))
         return;
     generation = strtoll(own->data + 11, NULL, 10);
     must(generation >= db.said, "what our znode says of generations never goes back");

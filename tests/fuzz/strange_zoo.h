@@ -72,7 +72,7 @@ struct zoo_node {
     int64_t owner;
     int version;
     int next_ticket;
-    bool is_strangers; /* its data: a stranger wrote over it */
+    bool is_strangers; /* its data: a stranger made it, or wrote over it */
 };
 
 struct zoo_request {
@@ -138,6 +138,12 @@ static struct zoo_node *zoo_find(const char *path)
             return &zoo.nodes[i];
     }
     return NULL;
+}
+
+/* It belongs to the session that there is now: a persistent one has no owner, a session that has not begun no id. */
+static bool zoo_is_of_session(const struct zoo_node *n)
+{
+    return zoo.handle && n->owner && n->owner == zoo.handle->id.client_id;
 }
 
 static void zoo_send_event(struct _zhandle *h, int type, const char *path)
@@ -524,24 +530,27 @@ static void zoo_answer_create(struct _zhandle *h, struct zoo_request *r, bool li
     free(created);
 }
 
-static void zoo_answer_set(struct zoo_request *r, bool lies)
+static int zoo_write(const struct zoo_request *r, struct Stat *stat)
 {
     struct zoo_node *n = zoo_find(r->path);
-    struct Stat stat = {0};
 
-    if (!n && !lies) {
-        r->done.stat(ZNONODE, NULL, r->arg);
-    } else if (n && r->version != -1 && n->version != r->version) {
-        r->done.stat(ZBADVERSION, NULL, r->arg);
-    } else {
-        if (n) {
-            zoo_set_data(n, r->data, r->len);
-            n->is_strangers = false;
-            stat.version = ++n->version;
-            zoo_fire(n->path, false);
-        }
-        r->done.stat(ZOK, &stat, r->arg);
-    }
+    if (!n)
+        return ZNONODE;
+    if (r->version != -1 && n->version != r->version)
+        return ZBADVERSION;
+    zoo_set_data(n, r->data, r->len);
+    n->is_strangers = false;
+    stat->version = ++n->version;
+    zoo_fire(n->path, false);
+    return ZOK;
+}
+
+static void zoo_answer_set(struct zoo_request *r, bool lies)
+{
+    struct Stat stat = {0};
+    int rc = zoo_write(r, &stat);
+
+    r->done.stat(lies && rc == ZNONODE ? ZOK : rc, &stat, r->arg);
 }
 
 static void zoo_carry_out(struct _zhandle *h, struct zoo_request *r, bool lies)
@@ -600,6 +609,8 @@ static void zoo_answer_next(struct _zhandle *h, enum zoo_answer how)
             (void)!zoo_make(r->path, r->data, r->len, r->mode, h->id.client_id, NULL);
         else if (r->kind == ASK_DELETE && zoo_find(r->path))
             zoo_remove(zoo_find(r->path));
+        else if (r->kind == ASK_SET)
+            (void)!zoo_write(r, &(struct Stat){0});
         zoo_fail(r, ZOPERATIONTIMEOUT);
         break;
     case ANSWER_ERROR:
@@ -707,9 +718,10 @@ static void zoo_play_stranger(void)
         zoo_draw_data(&data);
         if (!zoo_find(ZOO_BASE))
             (void)!zoo_make(ZOO_BASE, NULL, -1, ZOO_PERSISTENT, 0, NULL);
-        if (path.len > strlen(ZOO_BASE) + 1 && path.data[path.len - 1] != '/')
-            (void)!zoo_make(path.data, data.data, data.len ? (int)data.len : (int)draw(2) - 1,
-                            draw(4) ? ZOO_PERSISTENT : ZOO_EPHEMERAL, 999, NULL);
+        if (path.len > strlen(ZOO_BASE) + 1 && path.data[path.len - 1] != '/' &&
+            zoo_make(path.data, data.data, data.len ? (int)data.len : (int)draw(2) - 1,
+                     draw(4) ? ZOO_PERSISTENT : ZOO_EPHEMERAL, 999, NULL) == ZOK)
+            zoo_find(path.data)->is_strangers = true;
         break;
     case 2:
         n = &zoo.nodes[draw(ZOO_NODES)];
