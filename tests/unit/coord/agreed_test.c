@@ -228,6 +228,48 @@ static void folders_that_are_deleted_meanwhile_are_made_anew(void **state)
     agreed_fini(&a);
 }
 
+/* Of our session of before, or of a stranger: a persistent one has the owner 0. */
+static void znode_in_our_name_that_is_not_ours_is_left_alone(void **state)
+{
+    static const int64_t owners[] = {0, 6, -7};
+    struct agreed a;
+
+    (void)state;
+    begin(&a);
+    asked = (struct zk_ask){0};
+    while (asked.verb != ZK_CREATE_EPHEMERAL) {
+        step(&a);
+        if (asked.verb == ZK_MAKE)
+            answer(&a, "", 0);
+    }
+    assert_string_equal(asked_path, "/base/writers/me");
+    agreed_on_answer(&a, &(struct zk_answer){.verb = asked.verb, .id = asked.id, .result = ZK_EXISTS}, 0);
+    for (size_t i = 0; i < ARRAY_LEN(owners); i++) {
+        int64_t now_mono_ms = (int64_t)i * LOCK_RETRY_MS;
+
+        agreed_step(&a, now_mono_ms, &next_id, note_ask, NULL);
+        assert_int_equal(asked.verb, ZK_READ);
+        assert_string_equal(asked_path, "/base/writers/me");
+        agreed_on_answer(&a,
+                         &(struct zk_answer){.verb = ZK_READ,
+                                             .id = asked.id,
+                                             .result = ZK_OK,
+                                             .owner = owners[i],
+                                             .data = "generation=9 fine=1 timeout=4000"},
+                         now_mono_ms);
+        assert_false(a.is_present);
+        asked = (struct zk_ask){0};
+        agreed_step(&a, now_mono_ms, &next_id, note_ask, NULL);
+        assert_null(asked.path); /* nothing at once, and BASE/primary not before it is gone */
+    }
+    agreed_step(&a, LOCK_RETRY_MS * 3, &next_id, note_ask, NULL);
+    answer_no_node(&a);
+    agreed_step(&a, LOCK_RETRY_MS * 3, &next_id, note_ask, NULL);
+    assert_int_equal(asked.verb, ZK_CREATE_EPHEMERAL);
+    assert_string_equal(asked_data, "generation=5 fine=0 timeout=4000");
+    agreed_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +279,7 @@ int main(void)
         cmocka_unit_test(strangers_with_long_names_are_left_out),
         cmocka_unit_test(more_writers_than_there_can_be_are_asked_for_once_a_second),
         cmocka_unit_test(folders_that_are_deleted_meanwhile_are_made_anew),
+        cmocka_unit_test(znode_in_our_name_that_is_not_ours_is_left_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
