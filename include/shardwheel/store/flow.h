@@ -11,6 +11,7 @@
 
 #include "shardwheel/flow.h"
 #include "shardwheel/store/audit.h"
+#include "shardwheel/store/flow_move.h"
 
 /* ---- flows: flows.c ---------------------------------------------------------------------------------------------- */
 
@@ -101,15 +102,6 @@ MUST_CHECK enum err store_load_flow_version(struct store_session *s, int64_t flo
 
 /* ---- runs: flow_runs.c ------------------------------------------------------------------------------------------- */
 
-enum flow_run_state {
-    FLOW_RUN_QUEUED,
-    FLOW_RUN_RUNNING,
-    FLOW_RUN_SUCCEEDED,
-    FLOW_RUN_FAILED,
-    FLOW_RUN_CANCELLED,
-    FLOW_RUN_SKIPPED,
-    FLOW_RUN_STATES
-};
 #define FLOW_RUN_OPEN (1u << FLOW_RUN_QUEUED | 1u << FLOW_RUN_RUNNING)
 #define FLOW_LISTED_PARAMETERS_MAX 8192 /* bytes of those that a list shows */
 

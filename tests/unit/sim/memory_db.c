@@ -100,6 +100,8 @@ void memory_db_fail_over(struct memory_db *db)
 
     while (db->pending)
         memory_roll_back(db, db->pending);
+    while (db->flow_moves)
+        memory_roll_back_move(db, db->flow_moves->id);
     for (size_t i = 0; i < db->log_count; i++)
         fall_back(db, &db->logs[i], i < past->log_count ? &past->logs[i] : NULL);
     for (size_t i = 0; i < past->job_count; i++) {
@@ -122,6 +124,7 @@ void memory_db_destroy(struct memory_db *db)
 {
     while (db->pending)
         memory_roll_back(db, db->pending);
+    memory_free_flows(db);
     forget_past(db);
     for (size_t i = 0; i < db->log_count; i++)
         free(db->logs[i].message);
@@ -422,6 +425,7 @@ void memory_end_overdue(struct memory_db *db)
         else
             memory_roll_back(db, c);
     }
+    memory_end_overdue_moves(db);
 }
 
 enum err memory_wait_shard(struct store_session *s, int shard, struct errctx *ec)
@@ -431,7 +435,7 @@ enum err memory_wait_shard(struct store_session *s, int shard, struct errctx *ec
 
     for (;;) {
         memory_end_overdue(db);
-        if (db->shard[shard].pending == 0)
+        if (db->shard[shard].pending == 0 && !memory_is_shared(db, shard))
             return ERR_OK;
         if (fibers_now_us() >= until_us)
             return err_set(ec, ERR_CONFLICT, "lock wait timeout");

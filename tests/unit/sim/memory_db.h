@@ -85,6 +85,47 @@ bool memory_load_own(struct memory_db *db, struct fire *fire); /* false: its lat
 /* True when the fire waits for an executor, or its row is not what was sent: the result is not written. */
 bool memory_hold(struct memory_db *db, const struct fire_result *result);
 
+/* ---- transactions of flows ---- */
+
+/* One under way. It holds the rows of its shards shared, and those of its runs. */
+struct memory_move {
+    struct memory_move *next;
+    int64_t id;
+    int64_t until_us; /* as of a claim */
+    bool carry_out;
+    struct store *st;
+    int n; /* shards of the one who moves */
+    struct flow_epoch *shards;
+    size_t shard_count;
+    struct memory_flow_run **runs; /* as they will be */
+    size_t run_count;
+    struct memory_flow **flows; /* likewise */
+    size_t flow_count;
+    int64_t *log_ids; /* rows that nobody sees yet */
+    size_t log_count;
+    bool blocked; /* somebody else holds a row that it needs */
+};
+struct memory_move *memory_begin_move(struct store_session *s);
+struct memory_move *memory_find_move(struct memory_db *db, int64_t id); /* NULL: it has ended */
+/* The copy that the transaction has of it, locked. NULL: there is none, or, with `blocked`, somebody else holds it. */
+struct memory_flow_run *memory_move_run(struct memory_db *db, struct memory_move *move, int64_t id);
+struct memory_flow *memory_move_flow(struct memory_db *db, struct memory_move *move, int64_t id);
+struct memory_flow_run *memory_move_new_run(struct memory_db *db, struct memory_move *move);
+/* Holds those of the shards whose epoch is that; n: shards of the one who moves, 0: as there are. */
+MUST_CHECK enum err memory_hold_shards(struct store_session *s, int64_t move_id, const struct flow_epoch *epochs,
+                                       size_t count, int n, struct errctx *ec);
+void memory_cancel_child(struct memory_db *db, struct memory_flow_run *run);
+/* Waits for that run, or that flow, as long as somebody else holds it. ERR_CONFLICT after a second; ERR_LOST: the
+ * transaction has ended. */
+MUST_CHECK enum err memory_wait_run(struct store_session *s, int64_t move_id, int64_t run_id, struct errctx *ec);
+MUST_CHECK enum err memory_wait_flow(struct store_session *s, int64_t move_id, int64_t flow_id, struct errctx *ec);
+MUST_CHECK enum err memory_end_move(struct store_session *s, int64_t id, struct errctx *ec); /* its COMMIT */
+void memory_roll_back_move(struct memory_db *db, int64_t id);
+void memory_end_overdue_moves(struct memory_db *db);
+bool memory_is_shared(const struct memory_db *db, int shard); /* some move holds its row */
+bool memory_is_making(const struct memory_db *db, int64_t log_id);
+void memory_free_flows(struct memory_db *db);
+
 void memory_cancel_retry(struct memory_db *db, int64_t log_id);
 void memory_write_code(struct memory_log *row, int code);
 void memory_insert_direct(struct memory_db *db, struct fire *list, const char *incarnation, bool visible);

@@ -75,6 +75,7 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
 void memory_write_code(struct memory_log *row, int code)
 {
     row->trigger_code = code;
+    row->was_bad = row->was_bad || code != 200;
     row->changed_us = fibers_now_us();
     if (!row->first_code)
         row->first_code = code;
@@ -250,6 +251,9 @@ static bool store_entry(struct memory_db *db, struct memory_log *row, struct cal
             memory_cancel_retry(db, row->fire.log_id);
         row->lost = false;
         row->handle_code = entry->code;
+        row->was_good = row->was_good || entry->code == 200;
+        row->was_bad = row->was_bad || entry->code != 200;
+        row->said = memory_db_keep(db, entry->message);
         row->changed_us = fibers_now_us();
         row->ended_s = now_s;
     }

@@ -161,7 +161,7 @@ static void end_run(struct memory_db *db, struct memory_log *row, int64_t now_s)
     if (db->lost)
         db->lost(db->arg, row);
     row->handle_code = CODE_FAILED;
-    row->lost = true;
+    row->was_bad = row->lost = true;
     row->ended_s = row->lost_s = now_s;
     row->changed_us = fibers_now_us();
     if (job && job->resend_lost && generation_count_lost(row->fire.generation) < LOST_RESENDS_MAX)

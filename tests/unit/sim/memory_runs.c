@@ -65,6 +65,12 @@ enum err store_find_direct(struct store_session *s, const struct fire *fire, con
 
     if (e)
         return e;
+    for (int64_t until_us = fibers_now_us() + INT64_C(1000000); memory_is_making(s->st->db, fire->log_id);) {
+        if (fibers_now_us() >= until_us)
+            return err_set(ec, ERR_CONFLICT, "lock wait timeout");
+        fibers_sleep_us(5000);
+        memory_end_overdue(s->st->db);
+    }
     row = memory_db_find_log(s->st->db, fire->log_id);
     *found = row && row->exists && row->direct && strcmp(row->incarnation, incarnation) == 0 &&
              memory_holds(s->st->db, RULE_DIRECT_IS_READ_BACK);

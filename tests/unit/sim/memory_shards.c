@@ -436,7 +436,7 @@ enum err store_step_reshard(struct store_session *s, const struct reshard_wish *
         return e;
     /* Waiting for one row may have let another one be locked. */
     for (int k = 0; k < db->shards; k++)
-        if (db->shard[k].pending)
+        if (db->shard[k].pending || memory_is_shared(db, k))
             return err_set(ec, ERR_CONFLICT, "lock wait timeout");
     step.shards = db->shards;
     if (db->wish.shards != wish->shards || db->wish.last_s != wish->last_s || db->wish.tries != wish->tries)

@@ -15,6 +15,8 @@
 #include "sim/fibers.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/cluster.h"
+#include "shardwheel/store/flow.h"
+#include "shardwheel/store/flow_move.h"
 #include "shardwheel/store/later.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
@@ -42,6 +44,10 @@ enum memory_rule {
     RULE_DIRECT_IS_READ_BACK,
     RULE_FAILURE_IS_LOOKED_AT_AGAIN,
     RULE_CHILDREN_ONLY_ONCE,
+    RULE_MOVE_CHECKS_EPOCH,
+    RULE_MOVE_IS_READ_BACK,
+    RULE_MOVE_LOCKS_RUNS,
+    RULE_FLOW_FIRES_ARE_LOADED,
     RULE_COUNT
 };
 
@@ -72,6 +78,7 @@ struct memory_job {
     int64_t retry_wait_s, retry_wait_max_s;
     bool resend_lost;
     const char *children; /* ids with commas between them; NULL: none */
+    bool of_flows;        /* it is for flows alone: its schedule is "NONE" */
 };
 
 struct memory_log {
@@ -87,10 +94,12 @@ struct memory_log {
     int trigger_code;
     int first_code; /* that it had first: an end is final */
     int handle_code;
-    int64_t ended_s; /* handle_time; 0: NULL */
-    char *message;   /* behind the mark; NULL as planned */
-    bool is_unknown; /* ended as "delivery unknown" */
-    bool forgotten;  /* by a failover; and its second had been handed over by then: */
+    int64_t ended_s;        /* handle_time; 0: NULL */
+    char *message;          /* behind the mark; NULL as planned */
+    const char *said;       /* handle_msg */
+    bool was_good, was_bad; /* it has had such an end */
+    bool is_unknown;        /* ended as "delivery unknown" */
+    bool forgotten;         /* by a failover; and its second had been handed over by then: */
     bool was_sent;
     bool held;   /* its fire waits for an executor: no planned row at present */
     bool direct; /* by that node: */
@@ -124,8 +133,46 @@ struct memory_later {
     int plans, holds, waits; /* how often its fire was planned, waited again, and was put off */
 };
 
+struct memory_flow {
+    int64_t id;
+    const char *name;
+    bool started;
+    int version;              /* the newest */
+    int64_t next_s;           /* 0: none */
+    const char *documents[4]; /* of the versions from 1 on */
+};
+
+#define MEMORY_FLOW_STEPS 8
+#define MEMORY_FLOW_ITEMS 32
+
+/* A run with all that is of it. */
+struct memory_flow_run {
+    bool exists;
+    struct flow_moving row; /* its columns: lists are not used */
+    bool is_looked_at;      /* false: look_ms is NULL */
+    const char *request_key, *who;
+    bool has_step[MEMORY_FLOW_STEPS];
+    struct flow_step_row steps[MEMORY_FLOW_STEPS];
+    struct memory_flow_item {
+        bool exists;
+        struct flow_item_row row;
+    } items[MEMORY_FLOW_ITEMS];
+    struct memory_flow_fire {
+        int64_t log_id; /* 0: this place is free */
+        int step, item;
+    } fires[2 * MEMORY_FLOW_ITEMS];
+    struct memory_flow_request {
+        int64_t id; /* likewise */
+        int step;
+        char action[17];
+        const char *who, *remark;
+    } requests[16];
+    int again; /* requests by which steps may start again, that were seen to */
+};
+
 struct memory_past;  /* private */
 struct memory_claim; /* private: one whose outcome nobody was told */
+struct memory_move;  /* likewise */
 
 struct memory_db {
     int64_t base_wall_us; /* what the server's clock said at the begin */
@@ -135,6 +182,11 @@ struct memory_db {
     size_t log_count, log_room;
     struct memory_later *later; /* the id is the place + 1 */
     size_t later_count;
+    struct memory_flow *flows; /* the id is the place + 1, as of runs */
+    size_t flow_count;
+    struct memory_flow_run *flow_runs;
+    size_t flow_run_count;
+    int64_t last_request;
     int shards;
     struct memory_shard {
         int64_t epoch, cursor_epoch, cursor_s;
@@ -156,6 +208,7 @@ struct memory_db {
     int64_t resharded_s[64]; /* the last seconds of the numbers before */
     size_t reshard_count;
     struct memory_claim *pending;
+    struct memory_move *flow_moves; /* likewise, of flows */
     int64_t next_pending;
     struct memory_text {
         struct memory_text *next;
@@ -178,7 +231,10 @@ struct memory_db {
     void (*claimed)(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                     const int64_t *log_ids, size_t count, const struct skipped *skipped);
     void (*lost)(void *arg, const struct memory_log *row); /* told of each run that is about to end as lost */
-    int64_t missed_ms;                                     /* when a node had missed callbacks; 0: never */
+    /* Told of each run that is about to be moved: by whom, and the epoch of its shard that he showed. */
+    void (*moved)(void *arg, struct store *st, const struct memory_flow_run *before,
+                  const struct memory_flow_run *after, int64_t epoch);
+    int64_t missed_ms; /* when a node had missed callbacks; 0: never */
     /* A message between a node and the server is about to go on its way. */
     void (*moves)(void *arg, struct store *st);
     void *arg;
@@ -212,8 +268,11 @@ const char *memory_db_keep(struct memory_db *db, const char *text); /* NULL stay
 struct memory_job *memory_db_add_job(struct memory_db *db, const char *type, const char *conf, int64_t next_ms);
 /* Waits until no claim holds it. */
 struct memory_job *memory_db_find_job(struct memory_db *db, int64_t id);
-struct memory_log *memory_db_find_log(struct memory_db *db, int64_t id);        /* NULL: never given */
-int64_t memory_db_add_later(struct memory_db *db, const struct later_row *row); /* the id */
-struct memory_later *memory_db_find_later(struct memory_db *db, int64_t id);    /* NULL: it is gone */
+struct memory_log *memory_db_find_log(struct memory_db *db, int64_t id);                  /* NULL: never given */
+int64_t memory_db_add_later(struct memory_db *db, const struct later_row *row);           /* the id */
+struct memory_later *memory_db_find_later(struct memory_db *db, int64_t id);              /* NULL: it is gone */
+int64_t memory_db_add_flow(struct memory_db *db, const char *name, const char *document); /* the id; it is stopped */
+/* NULL: never given. Valid until the next call. */
+struct memory_flow_run *memory_db_find_flow_run(struct memory_db *db, int64_t id);
 
 #endif

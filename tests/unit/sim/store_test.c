@@ -102,6 +102,65 @@ static void contract_set_hold(int64_t job, int64_t hold_s)
     memory_db_find_job(db, job)->hold_s = hold_s;
 }
 
+static int64_t contract_add_flow(const char *name, const char *document)
+{
+    return memory_db_add_flow(db, name, document);
+}
+
+static void contract_follow_flow(int64_t id, int64_t next_s)
+{
+    db->flows[id - 1].started = true;
+    db->flows[id - 1].next_s = next_s;
+}
+
+static int64_t contract_read_next(int64_t id)
+{
+    return db->flows[id - 1].next_s;
+}
+
+static struct contract_run contract_read_run(int64_t id)
+{
+    const struct memory_flow_run *run = memory_db_find_flow_run(db, id);
+
+    return run ? (struct contract_run){run->exists,      run->is_looked_at, (int)run->row.state,
+                                       run->row.look_ms, run->row.ended_ms, run->row.message ? run->row.message : ""}
+               : (struct contract_run){0};
+}
+
+static struct contract_step contract_read_step(int64_t run, int step)
+{
+    const struct memory_flow_run *row = memory_db_find_flow_run(db, run);
+    const struct flow_step_row *s = &row->steps[step];
+
+    return (struct contract_step){.exists = row->has_step[step],
+                                  .state = (int)s->now.state,
+                                  .code = s->now.code,
+                                  .items_ended = s->items_ended,
+                                  .items_failed = s->items_failed,
+                                  .log_id = s->now.log_id,
+                                  .child_run = s->child_run,
+                                  .result = s->now.result ? s->now.result : ""};
+}
+
+static int contract_count_fires(int64_t run)
+{
+    const struct memory_flow_run *row = memory_db_find_flow_run(db, run);
+    int n = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(row->fires); i++)
+        n += row->fires[i].log_id != 0;
+    return n;
+}
+
+static void contract_end_log(int64_t id, int trigger_code, int handle_code, const char *said)
+{
+    struct memory_log *row = memory_db_find_log(db, id);
+
+    row->trigger_code = trigger_code;
+    row->handle_code = handle_code;
+    row->said = said;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {CONTRACT_TESTS};

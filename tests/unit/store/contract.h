@@ -887,6 +887,7 @@ static void contract_runs_of_fixed_delays_are_followed(void **state)
     contract_end(s, other);
 }
 
+#include "store/contract_flows.h"
 #include "store/contract_later.h"
 
 #define CONTRACT_TESTS                                                                                                 \
@@ -903,6 +904,7 @@ static void contract_runs_of_fixed_delays_are_followed(void **state)
         cmocka_unit_test(contract_the_first_callback_counts),                                                          \
         cmocka_unit_test(contract_a_callback_proves_the_delivery), cmocka_unit_test(contract_lost_runs_end_once),      \
         cmocka_unit_test(contract_a_node_reads_what_is_asked_of_it),                                                   \
-        cmocka_unit_test(contract_the_number_of_shards_changes_at_one_second), CONTRACT_LATER_TESTS
+        cmocka_unit_test(contract_the_number_of_shards_changes_at_one_second), CONTRACT_LATER_TESTS,                   \
+        CONTRACT_FLOW_TESTS
 
 #endif

@@ -107,6 +107,69 @@ static void contract_set_hold(int64_t job, int64_t hold_s)
     test_sql("REPLACE INTO shardwheel_job (job_id, hold_s) VALUES (%" PRId64 ", %" PRId64 ")", job, hold_s);
 }
 
+static int64_t contract_add_flow(const char *name, const char *document)
+{
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    int64_t id = 0;
+
+    assert_ok(store_add_flow(s, name, document, "ann", NULL, &id, ec));
+    store_give_session(st, s);
+    return id;
+}
+
+static void contract_follow_flow(int64_t id, int64_t next_s)
+{
+    test_sql("UPDATE shardwheel_flow SET started = 1, next_s = NULLIF(%" PRId64 ", 0) WHERE id = %" PRId64, next_s, id);
+}
+
+static int64_t contract_read_next(int64_t id)
+{
+    return test_int("SELECT COALESCE(next_s, 0) FROM shardwheel_flow WHERE id = %" PRId64, id);
+}
+
+#define RUN(what) test_int("SELECT COALESCE(SUM(" what "), 0) FROM shardwheel_flow_run WHERE id = %" PRId64, id)
+
+static struct contract_run contract_read_run(int64_t id)
+{
+    return (struct contract_run){
+        .exists = RUN("1") == 1,
+        .is_looked_at = RUN("look_ms IS NOT NULL") == 1,
+        .state = (int)RUN("state"),
+        .look_ms = RUN("look_ms"),
+        .ended_ms = RUN("ended_ms"),
+        .message = test_text("SELECT COALESCE(MAX(message), '') FROM shardwheel_flow_run WHERE id = %" PRId64, id)};
+}
+
+#define STEP(what)                                                                                                     \
+    test_int("SELECT COALESCE(SUM(" what "), 0) FROM shardwheel_flow_step WHERE run_id = %" PRId64 " AND step = %d",   \
+             run, step)
+
+static struct contract_step contract_read_step(int64_t run, int step)
+{
+    return (struct contract_step){
+        .exists = STEP("1") == 1,
+        .state = (int)STEP("state"),
+        .code = (int)STEP("code"),
+        .items_ended = (int)STEP("items_ended"),
+        .items_failed = (int)STEP("items_failed"),
+        .log_id = STEP("log_id"),
+        .child_run = STEP("child_run"),
+        .result = test_text("SELECT COALESCE(MAX(result), '') FROM shardwheel_flow_step WHERE run_id = %" PRId64
+                            " AND step = %d",
+                            run, step)};
+}
+
+static int contract_count_fires(int64_t run)
+{
+    return (int)test_int("SELECT COUNT(*) FROM shardwheel_flow_fire WHERE run_id = %" PRId64, run);
+}
+
+static void contract_end_log(int64_t id, int trigger_code, int handle_code, const char *said)
+{
+    test_sql("UPDATE xxl_job_log SET trigger_code = %d, handle_code = %d, handle_msg = %s%s%s WHERE id = %" PRId64,
+             trigger_code, handle_code, said ? "'" : "", said ? said : "NULL", said ? "'" : "", id);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {CONTRACT_TESTS};
