@@ -14,6 +14,7 @@ struct advance_job {
     struct job_spec *spec; /* NULL: it is gone */
     struct group_spec *group;
     int64_t retry_wait_s, retry_wait_max_s; /* 0: not set */
+    bool resend_lost;
 };
 
 /* A version of a flow in memory. */

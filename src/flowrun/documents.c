@@ -171,7 +171,7 @@ const struct advance_job *documents_find_job(const struct documents *d, int64_t 
     return d->job_count ? bsearch(&key, d->jobs, d->job_count, sizeof key, compare_jobs) : NULL;
 }
 
-static enum err load_retry_waits(struct documents *d, struct store_session *s, const int64_t *ids, struct errctx *ec)
+static enum err load_settings(struct documents *d, struct store_session *s, const int64_t *ids, struct errctx *ec)
 {
     struct job_settings *settings = NULL;
     size_t found = 0;
@@ -182,6 +182,7 @@ static enum err load_retry_waits(struct documents *d, struct store_session *s, c
             k++;
         if (k < found && settings[k].job_id == ids[i]) {
             d->jobs[i].retry_wait_s = settings[k].retry_wait_s > 0 ? settings[k].retry_wait_s : 0;
+            d->jobs[i].resend_lost = settings[k].resend_lost == 1;
             d->jobs[i].retry_wait_max_s = settings[k].retry_wait_max_s > 0 ? settings[k].retry_wait_max_s : 0;
         }
     }
@@ -203,7 +204,7 @@ static enum err load_jobs(struct documents *d, struct store_session *s, const in
         d->jobs[d->job_count++] = (struct advance_job){.id = ids[i], .spec = specs[i], .group = groups[i]};
     free(specs);
     free(groups);
-    return e || count == 0 ? e : load_retry_waits(d, s, ids, ec);
+    return e || count == 0 ? e : load_settings(d, s, ids, ec);
 }
 
 /* Ids of the jobs of a flow behind those that are there; NULL: out of memory. */

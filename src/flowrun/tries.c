@@ -304,6 +304,24 @@ enum err tries_start_step(struct work *w, size_t step, struct errctx *ec)
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
+static bool is_lost(const struct flow_fire_end *end)
+{
+    return end->handle_code != CODE_OPEN && end->handle_code != CODE_OK && end->said &&
+           strncmp(end->said, LOST_MARK, strlen(LOST_MARK)) == 0;
+}
+
+/* Another try is to be made. A lost run of a job whose lost runs are sent again does not count as one. */
+static bool may_try_again(const struct advance_job *job, struct flow_try *t, const struct flow_fire_end *end)
+{
+    if (!job || !job->spec)
+        return false;
+    if (job->resend_lost && t->lost < LOST_RESENDS_MAX && is_lost(end)) {
+        t->lost++;
+        return true;
+    }
+    return t->tries - t->lost <= job->spec->retry_count;
+}
+
 /* Why it did not end well, for people. */
 static const char *find_why(const struct flow_fire_end *end)
 {
@@ -313,7 +331,7 @@ static const char *find_why(const struct flow_fire_end *end)
         return "it could not be sent; its log says why";
     if (!end->said || !end->said[0])
         return "its executor reported a failure";
-    if (strncmp(end->said, LOST_MARK, strlen(LOST_MARK)) == 0)
+    if (is_lost(end))
         return end->said + strlen(LOST_MARK);
     return end->said;
 }
@@ -330,7 +348,7 @@ static bool take_end(struct work *w, size_t step, struct flow_try *t, const stru
     t->message = good ? NULL : find_why(end);
     if (good) {
         t->state = FLOW_SUCCEEDED;
-    } else if (job && job->spec && t->tries <= job->spec->retry_count) {
+    } else if (may_try_again(job, t, end)) {
         int64_t wait_s = job->retry_wait_s;
         for (int n = 1; n < t->tries && wait_s < job->retry_wait_max_s; n++)
             wait_s *= 2;
@@ -552,7 +570,7 @@ static enum err go_on_job(struct work *w, size_t step, struct errctx *ec)
 {
     struct flow_step_row *row = w->rows[step];
     int64_t started_ms = row->now.started_ms;
-    int tries = row->now.tries;
+    int tries = row->now.tries, lost = row->now.lost;
     enum err e;
 
     if (!row->now.wake_ms)
@@ -564,7 +582,7 @@ static enum err go_on_job(struct work *w, size_t step, struct errctx *ec)
     row = work_change(w, step, ec);
     if (!row)
         return ERR_NOMEM;
-    row->now = (struct flow_try){.state = FLOW_RUNNING, .started_ms = started_ms, .tries = tries};
+    row->now = (struct flow_try){.state = FLOW_RUNNING, .started_ms = started_ms, .tries = tries, .lost = lost};
     e = start_job(w, step, ec);
     return e;
 }

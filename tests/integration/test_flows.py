@@ -70,6 +70,27 @@ def test_failures_are_retried_and_decide_what_follows(world, flows):
     assert world.tables.logs(good) == []
 
 
+def test_lost_runs_of_a_step_are_sent_again_by_its_flow_alone(world, flows):
+    """Three of them, which do not count as tries; then the job's own retries, and none by the failure monitor."""
+    work = flows.add_job("work", executor_fail_retry_count=1)
+    world.tables.execute("INSERT INTO shardwheel_job (job_id, resend_lost) VALUES (%s, 1)", (work,))
+    flow = flows.add("lost", steps=[job("a", work)])
+
+    run = flows.start(flow)
+    for nth in range(5):
+        log_id = flows.executor.wait_runs(work, nth + 1)[nth].logId
+        wait_until(lambda: world.tables.log(log_id)["trigger_code"] == 200, 10, "the run to be accepted")
+        world.tables.execute("UPDATE xxl_job_log SET handle_code = 500, handle_msg = '<!--sw:l-->lost: by a test' "
+                             "WHERE id = %s", (log_id,))
+    assert flows.wait_end(run) == "failed"
+    step, = flows.steps(run)
+    assert (step["tries"], step["lost"], step["message"]) == (5, 3, "lost: by a test")
+    rows = world.tables.logs(work)
+    assert [row["executor_fail_retry_count"] for row in rows] == [0] * 5
+    wait_until(lambda: all(row["alarm_status"] > 0 for row in world.tables.logs(work)), 30, "the failure monitor")
+    assert len(world.tables.logs(work)) == 5
+
+
 def test_a_path_that_is_not_there_fails_the_step_and_names_it(world, flows):
     first, second = flows.add_job("first"), flows.add_job("second")
     flow = flows.add("nowhere", steps=[job("a", first), job("b", second, param="${steps.a.result/x}")],

@@ -58,6 +58,7 @@ struct flow_try {
     enum flow_state state;
     int64_t log_id;
     int tries;
+    int lost; /* of these, runs that were lost and sent again */
     int64_t wake_ms;
     int64_t started_ms, ended_ms;
     int code;

@@ -39,7 +39,7 @@ MUST_CHECK enum err store_is_registered(struct store_session *s, const char *add
 
 /* One transaction: ends those of these runs (ascending, distinct) that are still open. A job whose lost runs are to be
  * sent again (resend_lost) gets one retry more, which the failure monitor makes of it; not where LOST_RESENDS_MAX runs
- * of its chain were lost before, which the row says. */
+ * of its chain were lost before, which the row says, and not for a step of a flow, which makes its tries by itself. */
 MUST_CHECK enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64_t *job_ids, size_t count,
                                    const char *reason, int64_t now_s, size_t *ended, struct errctx *ec);
 

@@ -45,9 +45,9 @@ static enum err lock_runs(struct store_session *s, const struct flow_move_order 
 }
 
 #define TRY(type)                                                                                                      \
-    FIELDS(type, now.state, now.log_id, now.tries, now.wake_ms, now.started_ms, now.ended_ms, now.code),               \
+    FIELDS(type, now.state, now.log_id, now.tries, now.lost, now.wake_ms, now.started_ms, now.ended_ms, now.code),     \
         NULL_TEXTS(type, now.address, now.result, now.message)
-#define TRY_COLUMNS "state, log_id, tries, wake_ms, started_ms, ended_ms, code, address, result, message"
+#define TRY_COLUMNS "state, log_id, tries, lost, wake_ms, started_ms, ended_ms, code, address, result, message"
 
 static enum err read_steps(struct store_session *s, struct flow_batch *batch, struct errctx *ec)
 {

@@ -96,19 +96,19 @@ static enum err close_runs(struct store_session *s, struct flow_changes *c, stru
 
 /* ---- steps and items --------------------------------------------------------------------------------------------- */
 
-#define TRY_COLUMNS "state, log_id, tries, wake_ms, started_ms, ended_ms, code, address, result, message"
+#define TRY_COLUMNS "state, log_id, tries, lost, wake_ms, started_ms, ended_ms, code, address, result, message"
 #define NEW(column) column " = VALUES(" column ")"
 #define TRY_NEW                                                                                                        \
     NEW("state")                                                                                                       \
-    ", " NEW("log_id") ", " NEW("tries") ", " NEW("wake_ms") ", " NEW("started_ms") ", " NEW("ended_ms") ", " NEW(     \
-        "code") ", " NEW("address") ", " NEW("result") ", " NEW("message")
+    ", " NEW("log_id") ", " NEW("tries") ", " NEW("lost") ", " NEW("wake_ms") ", " NEW("started_ms") ", " NEW(         \
+        "ended_ms") ", " NEW("code") ", " NEW("address") ", " NEW("result") ", " NEW("message")
 
 static void put_try(struct sqlbuf *q, const struct flow_try *t)
 {
-    sql_put(q, "?,?,?,?,?,?,?,?,?,?", (int64_t)t->state, number_or_null(t->fire ? t->fire->log_id : t->log_id),
-            t->tries, number_or_null(t->wake_ms), number_or_null(t->started_ms), number_or_null(t->ended_ms),
-            number_or_null(t->code), sql_fitted(t->address, ADDRESS_CHARS, TEXT_AS_IS), sql_or_null(t->result),
-            sql_fitted(t->message, MESSAGE_CHARS, TEXT_AS_IS));
+    sql_put(q, "?,?,?,?,?,?,?,?,?,?,?", (int64_t)t->state, number_or_null(t->fire ? t->fire->log_id : t->log_id),
+            t->tries, number_or_null(t->lost), number_or_null(t->wake_ms), number_or_null(t->started_ms),
+            number_or_null(t->ended_ms), number_or_null(t->code), sql_fitted(t->address, ADDRESS_CHARS, TEXT_AS_IS),
+            sql_or_null(t->result), sql_fitted(t->message, MESSAGE_CHARS, TEXT_AS_IS));
 }
 
 static struct sql_value of_items(const struct flow_step_row *row, int number)
@@ -169,10 +169,11 @@ static enum err write_items(struct store_session *s, const struct flow_changes *
 /* Items that ended well stay; the others that have begun are due at once. */
 static enum err again(struct store_session *s, const struct flow_place *place, struct errctx *ec)
 {
-    enum err e = store_exec(s, NULL, ec,
-                            "UPDATE shardwheel_flow_item SET state = ?, wake_ms = 1, tries = 0, ended_ms = NULL WHERE "
-                            "run_id = ? AND step = ? AND state <> ?",
-                            FLOW_RUNNING, place->run_id, place->step, FLOW_SUCCEEDED);
+    enum err e = store_exec(
+        s, NULL, ec,
+        "UPDATE shardwheel_flow_item SET state = ?, wake_ms = 1, tries = 0, lost = NULL, ended_ms = NULL WHERE "
+        "run_id = ? AND step = ? AND state <> ?",
+        FLOW_RUNNING, place->run_id, place->step, FLOW_SUCCEEDED);
 
     if (e)
         return e;

@@ -168,21 +168,32 @@ static enum err load_resending(struct store_session *s, const int64_t *job_ids, 
 
 enum end { END_PLAIN, END_RESENT, END_WORN };
 
-static int count_lost_before(const char *text)
+/* `ids` ascending. */
+static bool has_id(const int64_t *ids, size_t count, int64_t id)
+{
+    return count > 0 && bsearch(&id, ids, count, sizeof *ids, compare_int64);
+}
+
+/* Of runs of jobs whose lost runs are sent again: not those of a flow, which makes its tries by itself, and not those
+ * whose chain was sent again often enough. */
+static enum end choose_end(const char *text)
 {
     struct fire mark = {0};
     char incarnation[INCARNATION_MAX];
 
-    return fire_parse_direct_mark(text, &mark, incarnation) || fire_parse_mark(text, &mark)
-               ? generation_count_lost(mark.generation)
-               : 0;
+    if (!fire_parse_direct_mark(text, &mark, incarnation) && !fire_parse_mark(text, &mark))
+        return END_RESENT;
+    if (mark.kind == TRIGGER_FLOW)
+        return END_PLAIN;
+    return generation_count_lost(mark.generation) >= LOST_RESENDS_MAX ? END_WORN : END_RESENT;
 }
 
-/* Moves those whose chain was sent again often enough out of the list; both stay ascending. Rows that are gone stay. */
-static enum err find_worn(struct store_session *s, int64_t *ids, size_t *count, int64_t *worn, size_t *worn_count,
-                          struct errctx *ec)
+/* Moves those that are not to be sent again out of the list: to the end of `plain`, or to `worn`. Rows that are gone
+ * stay. */
+static enum err sort_out(struct store_session *s, int64_t *ids, size_t *count, int64_t *plain, size_t *plain_count,
+                         int64_t *worn, size_t *worn_count, struct errctx *ec)
 {
-    size_t kept = 0, n = 0;
+    size_t kept = 0, n = 0, first_plain = *plain_count;
     enum err e = ERR_OK;
 
     for (size_t at = 0; at < *count && !e; at += STORE_LIST_MAX) {
@@ -191,13 +202,17 @@ static enum err find_worn(struct store_session *s, int64_t *ids, size_t *count, 
             s, &rows, ec,
             "SELECT id, LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id",
             sql_part(ids, *count, at));
-        while (!e && db_rows_next(rows))
-            if (count_lost_before(db_text(rows, 1)) >= LOST_RESENDS_MAX)
+        while (!e && db_rows_next(rows)) {
+            enum end how = choose_end(db_text(rows, 1));
+            if (how == END_PLAIN)
+                plain[(*plain_count)++] = db_int(rows, 0);
+            else if (how == END_WORN)
                 worn[n++] = db_int(rows, 0);
+        }
         db_rows_destroy(rows);
     }
     for (size_t i = 0; i < *count && !e; i++)
-        if (n == 0 || !bsearch(&ids[i], worn, n, sizeof *worn, compare_int64))
+        if (!has_id(worn, n, ids[i]) && !has_id(plain + first_plain, *plain_count - first_plain, ids[i]))
             ids[kept++] = ids[i];
     if (!e) {
         *count = kept;
@@ -248,9 +263,9 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
         else
             plain[plain_count++] = ids[i];
     if (!e)
-        e = end_some(s, plain, plain_count, END_PLAIN, reason, now_s, &changed, ec);
+        e = sort_out(s, some, &resent, plain, &plain_count, worn, &worn_count, ec);
     if (!e)
-        e = find_worn(s, some, &resent, worn, &worn_count, ec);
+        e = end_some(s, plain, plain_count, END_PLAIN, reason, now_s, &changed, ec);
     if (!e)
         e = end_some(s, some, resent, END_RESENT, reason, now_s, &changed, ec);
     if (!e)

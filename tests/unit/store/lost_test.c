@@ -208,6 +208,36 @@ static void a_chain_of_lost_runs_has_an_end(void **state)
     store_destroy(st);
 }
 
+/* Its flow makes another try, or none. */
+static void a_lost_step_of_a_flow_gets_no_retry(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_CLAIM);
+    int64_t ids[4], jobs[4] = {8, 8, 8, 8};
+    size_t ended = 0;
+
+    (void)state;
+    test_sql("INSERT INTO shardwheel_job (job_id, resend_lost) VALUES (8, 1)");
+    for (int i = 0; i < 4; i++)
+        ids[i] = add_log(jobs[i], 200, 0, "NULL");
+    for (int i = 1; i < 4; i += 2)
+        test_sql("UPDATE xxl_job_log SET trigger_msg = '<!--sw:d:0123456789abcdef:1700000000:W77.2-->' WHERE id = "
+                 "%" PRId64,
+                 ids[i]);
+    test_sql("UPDATE xxl_job_log SET trigger_msg = '<!--sw:d:0123456789abcdef:1700000000:R:G3000-->' WHERE id = "
+             "%" PRId64,
+             ids[2]);
+    assert_ok(store_end_lost(s, ids, jobs, 4, "lost", NOW_S + 1, &ended, ec));
+    assert_int_equal(ended, 4);
+    for (int i = 1; i < 4; i += 2)
+        assert_string_equal(row(ids[i]), "500|2023-11-15 06:13:21|" LOST_MARK "lost|200|2|0");
+    assert_string_equal(row(ids[0]), "500|2023-11-15 06:13:21|" LOST_MARK "lost|200|3|0");
+    assert_string_equal(row(ids[2]),
+                        "500|2023-11-15 06:13:21|" LOST_MARK "lost; not sent again: that was done 3 times|200|2|0");
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 /* A success overwrites the reason and nothing else does; a failed row that is not lost stays as it is. */
 static void a_late_success_overwrites_the_reason(void **state)
 {
@@ -297,6 +327,7 @@ int main(void)
         cmocka_unit_test(addresses_are_compared_as_the_original_does),
         cmocka_unit_test(lost_runs_end_once),
         cmocka_unit_test(a_chain_of_lost_runs_has_an_end),
+        cmocka_unit_test(a_lost_step_of_a_flow_gets_no_retry),
         cmocka_unit_test(a_late_success_overwrites_the_reason),
         cmocka_unit_test(a_late_success_cancels_a_waiting_retry),
     };
