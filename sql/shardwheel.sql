@@ -307,6 +307,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_flow_run (
   UNIQUE KEY shardwheel_flow_run_key (flow_id, request_key),
   KEY shardwheel_flow_run_look (look_ms),
   KEY shardwheel_flow_run_state (flow_id, state, id),
+  KEY shardwheel_flow_run_ended (flow_id, ended_ms),
   KEY shardwheel_flow_run_parent (parent_run)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 

@@ -3,6 +3,7 @@
 #include "shardwheel/store/login.h"
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
+#include "upkeep/flow_clean.h"
 #include "upkeep/report.h"
 #include "upkeep/sweep.h"
 
@@ -29,6 +30,7 @@ struct upkeep {
     struct report report;
     struct clean clean;
     struct sweep sweep;
+    struct flow_clean flow_clean;
     int64_t report_mono_ms; /* when each is due */
     int64_t clean_mono_ms;
     int64_t orphans_mono_ms;
@@ -36,6 +38,7 @@ struct upkeep {
     int64_t sessions_mono_ms;
     int64_t sweep_mono_ms;
     int64_t removed_mono_ms;
+    int64_t flows_mono_ms;
     bool failing;
     int64_t cleaning_mono_ms; /* since when the log is being cleaned, or cannot be; 0: it is clean */
 };
@@ -106,6 +109,8 @@ static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx 
         e = sweep_step(&u->sweep, s, u->clock, &u->sweep_mono_ms, ec);
     if (!e && now_ms >= u->removed_mono_ms)
         e = delete_removed(u, s, &removed, ec);
+    if (!e && now_ms >= u->flows_mono_ms)
+        e = flow_clean_step(&u->flow_clean, s, u->clock, &u->flows_mono_ms, ec);
     counters_add(u->counters, COUNTER_LOG_ROWS_CLEANED, (int64_t)removed);
     return e;
 }
@@ -119,16 +124,17 @@ static void begin(struct upkeep *u, int64_t epoch)
     u->cleaning_mono_ms = 0;
     report_init(&u->report);
     clean_forget(&u->clean);
+    flow_clean_forget(&u->flow_clean);
     counters_set(u->counters, COUNTER_CONSOLE_SESSIONS, 0);
     counters_set(u->counters, COUNTER_LOG_CLEANING, 0);
     u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->people_mono_ms = u->sessions_mono_ms =
-        u->sweep_mono_ms = u->removed_mono_ms = clock_mono_ms(u->clock);
+        u->sweep_mono_ms = u->removed_mono_ms = u->flows_mono_ms = clock_mono_ms(u->clock);
 }
 
 static int64_t find_due(const struct upkeep *u)
 {
-    const int64_t all[] = {u->clean_mono_ms,    u->orphans_mono_ms, u->people_mono_ms,
-                           u->sessions_mono_ms, u->sweep_mono_ms,   u->removed_mono_ms};
+    const int64_t all[] = {u->clean_mono_ms, u->orphans_mono_ms, u->people_mono_ms, u->sessions_mono_ms,
+                           u->sweep_mono_ms, u->removed_mono_ms, u->flows_mono_ms};
     int64_t due = u->report_mono_ms;
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -211,6 +217,7 @@ enum err upkeep_create(const struct upkeep_opts *opts, const struct clock *clock
     worker_init(&u->worker, clock);
     clean_init(&u->clean, opts->retention_days);
     sweep_init(&u->sweep, opts->audit_days);
+    flow_clean_init(&u->flow_clean, opts->retention_days);
     *out = u;
     return ERR_OK;
 }

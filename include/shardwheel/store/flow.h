@@ -80,8 +80,19 @@ typedef enum err flow_decide_change(void *arg, const struct flow_now *now, struc
  * holds the row, or a deadlock. */
 MUST_CHECK enum err store_change_flow(struct store_session *s, int64_t id, flow_decide_change *decide, void *arg,
                                       struct errctx *ec);
-/* Removes some runs of a flow that is gone, with all that belongs to them. *more: there may be others. */
+/* Removes some runs of a flow that is gone, with all that belongs to them, and then its versions. *more: there may be
+ * others. */
 MUST_CHECK enum err store_delete_flow_runs(struct store_session *s, int64_t flow_id, bool *more, struct errctx *ec);
+
+/* ---- cleaning: clean.c ------------------------------------------------------------------------------------------- */
+
+/* A flow that is gone, and has runs or versions; 0: there is none. */
+MUST_CHECK enum err store_find_gone_flow(struct store_session *s, int64_t *flow_id, struct errctx *ec);
+#define FLOW_CLEAN_MAX 100
+/* Removes some runs of a flow that ended more than so many days ago, at most FLOW_CLEAN_MAX, with all that belongs to
+ * them; those that are steps of a run that is open stay. *more: there may be others. */
+MUST_CHECK enum err store_delete_old_flow_runs(struct store_session *s, int64_t flow_id, int64_t days, size_t *deleted,
+                                               bool *more, struct errctx *ec);
 
 /* ---- versions: versions.c ---------------------------------------------------------------------------------------- */
 

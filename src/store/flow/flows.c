@@ -241,5 +241,7 @@ enum err store_delete_flow_runs(struct store_session *s, int64_t flow_id, bool *
     if (!e && count > 0)
         e = store_write(s, NULL, ec, "DELETE FROM shardwheel_flow_run WHERE id IN (?)", sql_list(ids, count));
     *more = count == RUNS_AT_ONCE;
+    if (!e && !*more)
+        e = store_write(s, NULL, ec, "DELETE FROM shardwheel_flow_version WHERE flow_id = ?", flow_id);
     return e ? err_wrap(ec, e, "remove runs of flow %" PRId64, flow_id) : ERR_OK;
 }

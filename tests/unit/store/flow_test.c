@@ -342,6 +342,59 @@ static void runs_of_flows_that_are_gone_go(void **state)
                         "1|1|1|1|1");
 }
 
+/* Runs that ended a day and more ago, but for those that wait to be moved again and steps of runs that are open. */
+static void old_runs_go_with_all_they_have(void **state)
+{
+    int64_t id = add("flow", "{}"), gone = 0;
+    bool more = false;
+    size_t deleted = 0;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        start(id, FLOW_PARALLEL, NULL, true);
+    test_sql("UPDATE shardwheel_flow_run SET state = 2, look_ms = NULL, ended_ms = UNIX_TIMESTAMP() * 1000 - IF(id = "
+             "2, 86000000, 87000000)");
+    test_sql("UPDATE shardwheel_flow_run SET state = 1, look_ms = 0, ended_ms = NULL WHERE id = 3");
+    test_sql("UPDATE shardwheel_flow_run SET look_ms = 0 WHERE id = 4");
+    test_sql("UPDATE shardwheel_flow_run SET parent_run = 3 WHERE id = 5");
+    test_sql("UPDATE shardwheel_flow_run SET parent_run = 2 WHERE id = 6");
+    test_sql("INSERT INTO shardwheel_flow_step (run_id, step, state, tries) SELECT id, 0, 1, 1 FROM "
+             "shardwheel_flow_run");
+    test_sql("INSERT INTO shardwheel_flow_item (run_id, step, item, state, tries) SELECT id, 0, 0, 1, 1 FROM "
+             "shardwheel_flow_run");
+    assert_ok(store_delete_old_flow_runs(s, id, 1, &deleted, &more, ec));
+    assert_int_equal(deleted, 2);
+    assert_false(more);
+    assert_string_equal(test_text("SELECT CONCAT_WS('|', (SELECT GROUP_CONCAT(id ORDER BY id) FROM "
+                                  "shardwheel_flow_run), (SELECT GROUP_CONCAT(run_id ORDER BY run_id) FROM "
+                                  "shardwheel_flow_step), (SELECT GROUP_CONCAT(run_id ORDER BY run_id) FROM "
+                                  "shardwheel_flow_item))"),
+                        "2,3,4,5|2,3,4,5|2,3,4,5");
+    /* A run with very many items goes by itself. */
+    test_sql("UPDATE shardwheel_flow_run SET state = 2, look_ms = NULL, ended_ms = id, parent_run = NULL");
+    test_sql("UPDATE shardwheel_flow_step SET items_begun = 1500 WHERE run_id < 5");
+    for (int left = 3; left >= 2; left--) {
+        assert_ok(store_delete_old_flow_runs(s, id, 1, &deleted, &more, ec));
+        assert_int_equal(deleted, 1);
+        assert_true(more);
+        assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_flow_run"), left);
+    }
+    assert_ok(store_delete_old_flow_runs(s, id, 1, &deleted, &more, ec));
+    assert_int_equal(deleted, 2);
+    assert_false(more);
+    /* What a flow that is gone has left. */
+    assert_ok(store_find_gone_flow(s, &gone, ec));
+    assert_int_equal(gone, 0);
+    start(id, FLOW_PARALLEL, NULL, true);
+    test_sql("DELETE FROM shardwheel_flow");
+    assert_ok(store_find_gone_flow(s, &gone, ec));
+    assert_int_equal(gone, id);
+    assert_ok(store_delete_flow_runs(s, id, &more, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_flow_version"), 0);
+    assert_ok(store_find_gone_flow(s, &gone, ec));
+    assert_int_equal(gone, 0);
+}
+
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static struct flow_run_now asked;
@@ -395,6 +448,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(runs_are_listed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(steps_and_items_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(runs_of_flows_that_are_gone_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(old_runs_go_with_all_they_have, set_up, tear_down),
         cmocka_unit_test_setup_teardown(requests_wake_the_run, set_up, tear_down),
     };
 

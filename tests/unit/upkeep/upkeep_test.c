@@ -7,9 +7,11 @@
 #include "shardwheel/store/upkeep.h"
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
+#include "upkeep/flow_clean.h"
 #include "upkeep/report.h"
 #include "upkeep/sweep.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +60,15 @@ static struct world {
     size_t old[HISTORY_TABLES]; /* rows that are to go */
     int64_t before_ms[HISTORY_TABLES];
     int sweeps;
+    struct {
+        const char *document;
+        size_t old;
+        int64_t days; /* with which it was cleaned last */
+    } flows[50];
+    size_t flow_count;
+    size_t gone_runs;
+    int flow_pages;
+    bool flow_held; /* the first one, by somebody */
     enum err error; /* of every statement */
     struct upkeep *u;
     struct counters counters;
@@ -253,6 +264,62 @@ enum err store_sweep_history(struct store_session *s, enum history_table table, 
     w.old[table] -= *removed;
     w.before_ms[table] = before_ms;
     w.sweeps++;
+    return answer(ec);
+}
+
+enum err store_list_flows(struct store_session *s, const struct flow_filter *filter, const char *after, int64_t limit,
+                          struct flow_rows *out, struct errctx *ec)
+{
+    static struct flow_row rows[50];
+    static char names[50][24];
+    size_t from = *after ? (size_t)atoi(after + 1) + 1 : 0;
+
+    (void)s;
+    assert_int_equal(filter->started, -1);
+    w.flow_pages++;
+    *out = (struct flow_rows){.rows = rows};
+    for (size_t i = from; i < w.flow_count && out->count < (size_t)limit; i++) {
+        snprintf(names[i], sizeof names[i], "f%02zu", i);
+        rows[out->count++] = (struct flow_row){.id = (int64_t)i, .name = names[i], .document = w.flows[i].document};
+    }
+    return answer(ec);
+}
+
+void flow_rows_fini(struct flow_rows *rows)
+{
+    *rows = (struct flow_rows){0};
+}
+
+enum err store_delete_old_flow_runs(struct store_session *s, int64_t flow_id, int64_t days, size_t *deleted, bool *more,
+                                    struct errctx *ec)
+{
+    size_t *old = &w.flows[flow_id].old;
+
+    (void)s;
+    *deleted = 0;
+    *more = false;
+    if (w.flow_held && flow_id == 0)
+        return err_set(ec, ERR_CONFLICT, "locked");
+    w.flows[flow_id].days = days;
+    *deleted = *old < 100 ? *old : 100;
+    *old -= *deleted;
+    *more = *deleted == 100;
+    return answer(ec);
+}
+
+enum err store_find_gone_flow(struct store_session *s, int64_t *flow_id, struct errctx *ec)
+{
+    (void)s;
+    *flow_id = w.gone_runs > 0 ? 77 : 0;
+    return answer(ec);
+}
+
+enum err store_delete_flow_runs(struct store_session *s, int64_t flow_id, bool *more, struct errctx *ec)
+{
+    (void)s;
+    assert_int_equal(flow_id, 77);
+    w.gone_runs -= w.gone_runs < 100 ? w.gone_runs : 100;
+    *more = w.gone_runs > 0;
     return answer(ec);
 }
 
@@ -695,6 +762,53 @@ static void audit_and_history_are_swept_in_small_pieces(void **state)
     end();
 }
 
+/* ---- flows ------------------------------------------------------------------------------------------------------- */
+
+#define STEPS "\"steps\":[{\"name\":\"a\",\"type\":\"wait\",\"seconds\":1}]}"
+
+static void old_runs_of_flows_go_by_their_days(void **state)
+{
+    (void)state;
+    start(30);
+    w.flow_count = 45;
+    for (size_t i = 0; i < w.flow_count; i++) {
+        w.flows[i].document = i == 7   ? "{\"name\":\"f\",\"retentionDays\":2," STEPS
+                              : i == 8 ? "not a document"
+                                       : "{\"name\":\"f\"," STEPS;
+        w.flows[i].old = 150;
+    }
+    w.gone_runs = 150;
+    w.flow_held = true;
+    run_for(FLOW_CLEAN_EVERY_MS / 2);
+    assert_int_equal(w.flow_pages, 3);
+    assert_int_equal(w.gone_runs, 0);
+    for (size_t i = 1; i < w.flow_count; i++) {
+        assert_int_equal(w.flows[i].old, 0);
+        assert_int_equal(w.flows[i].days, i == 7 ? 2 : 30);
+    }
+    assert_int_equal(w.flows[0].old, 150);
+    w.flow_held = false;
+    run_for(FLOW_CLEAN_EVERY_MS);
+    assert_int_equal(w.flow_pages, 6);
+    assert_int_equal(w.flows[0].old, 0);
+    end();
+}
+
+/* As with the log; days of its own count anyway. */
+static void flows_are_kept_where_the_log_is(void **state)
+{
+    (void)state;
+    start(2);
+    w.flow_count = 2;
+    w.flows[0].document = "{\"name\":\"f\"," STEPS;
+    w.flows[1].document = "{\"name\":\"f\",\"retentionDays\":1," STEPS;
+    w.flows[0].old = w.flows[1].old = 5;
+    run_for(60000);
+    assert_int_equal(w.flows[0].old, 5);
+    assert_int_equal(w.flows[1].old, 0);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -715,6 +829,8 @@ int main(void)
         cmocka_unit_test(cleaning_that_does_not_end_shows),
         cmocka_unit_test(a_locked_row_is_left_to_the_next_round),
         cmocka_unit_test(errors_are_tried_again),
+        cmocka_unit_test(old_runs_of_flows_go_by_their_days),
+        cmocka_unit_test(flows_are_kept_where_the_log_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
