@@ -41,6 +41,7 @@ struct admin_conn {
     struct buf out;           /* what is still to be written */
     struct buf in;            /* the answer so far */
     size_t results;           /* in the call it holds */
+    struct buf ids;           /* of these results, where they are noted: int64_t */
     int64_t deadline_mono_us; /* sending: when the answer is given up; else: when the next try begins */
     int64_t retry_us;         /* 0: the last call went well */
     uint32_t events;
@@ -102,6 +103,8 @@ static void take_results(struct executor *x, struct admin_conn *c)
         q->len--;
         x->results_waiting--;
         c->results++;
+        if (x->opt.confirmed_path)
+            buf_append(&c->ids, (const char *)&r->log_id, sizeof(r->log_id));
     }
     buf_append(&c->call, x->opt.callback_is_object ? "]}" : "]", x->opt.callback_is_object ? 2 : 1);
 }
@@ -190,6 +193,22 @@ static void fail_call(struct executor *x, struct admin_conn *c, const char *reas
     c->deadline_mono_us = now_mono_us() + c->retry_us;
 }
 
+static void note_confirmed(struct executor *x, struct admin_conn *c)
+{
+    int64_t now_us = now_wall_us(), id;
+    char line[2 * (INT_TEXT_MAX + 1)];
+
+    for (size_t at = 0; at < c->ids.len; at += sizeof(id)) {
+        memcpy(&id, c->ids.data + at, sizeof(id));
+        char *end = put_int(line, id);
+        *end++ = ',';
+        end = put_int(end, now_us);
+        *end++ = '\n';
+        executor_note(x, &x->confirmed, line, (size_t)(end - line));
+    }
+    c->ids.len = 0;
+}
+
 static void confirm_call(struct executor *x, struct admin_conn *c)
 {
     struct admin_pool *p = x->admins;
@@ -209,6 +228,7 @@ static void confirm_call(struct executor *x, struct admin_conn *c)
         x->count.callback_calls++;
         x->count.results_confirmed += (int64_t)c->results;
         x->count.last_callback_mono_us = now_mono_us();
+        note_confirmed(x, c);
         if (x->results_given && x->count.results_confirmed == (int64_t)x->results_given)
             fprintf(stderr, "load_executor: all %zu results are confirmed\n", x->results_given);
     }
@@ -420,6 +440,7 @@ void admin_stop(struct executor *x)
         buf_fini(&p->conns[i].call);
         buf_fini(&p->conns[i].out);
         buf_fini(&p->conns[i].in);
+        buf_fini(&p->conns[i].ids);
     }
     free(p->conns);
     free(p);

@@ -118,7 +118,7 @@ static void note_arrival(struct executor *x, const struct request *r, const stru
     }
     at += format_handler(run->handler, at);
     *at++ = '\n';
-    executor_note_arrival(x, line, (size_t)(at - line));
+    executor_note(x, &x->arrivals, line, (size_t)(at - line));
 }
 
 /* 0..99 from the id: the same run fails in the same way however often a test is repeated. */

@@ -21,13 +21,14 @@
 
 enum {
     EVENTS_AT_A_TIME = 512,
-    ARRIVALS_FLUSH_US = 200 * 1000,
-    ARRIVALS_FLUSH_BYTES = 1 << 20,
+    FLUSH_US = 200 * 1000,
+    FLUSH_BYTES = 1 << 20,
     STOP_US = 5 * 1000 * 1000,
 };
 
 static const char arrivals_header[] =
     "arrival_wall_us,log_id,job_id,log_date_time_ms,broadcast_index,broadcast_total,port,handler\n";
+static const char confirmed_header[] = "log_id,confirmed_wall_us\n";
 
 void executor_watch(struct executor *x, struct watch *w, uint32_t events, bool add)
 {
@@ -105,46 +106,51 @@ void executor_tune_socket(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-static void flush_arrivals(struct executor *x)
+static void flush_notes(struct notes *notes)
 {
-    while (x->arrivals.len > 0) {
-        ssize_t n = write(x->arrivals_fd, x->arrivals.data, x->arrivals.len);
+    while (notes->lines.len > 0) {
+        ssize_t n = write(notes->fd, notes->lines.data, notes->lines.len);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            die("%s: cannot write: %s", x->opt.arrivals_path, strerror(errno));
-        buf_consume(&x->arrivals, (size_t)n);
+            die("%s: cannot write: %s", notes->path, strerror(errno));
+        buf_consume(&notes->lines, (size_t)n);
     }
-    x->arrivals_flush_mono_us = 0;
+    notes->flush_mono_us = 0;
 }
 
-void executor_note_arrival(struct executor *x, const char *line, size_t len)
+void executor_note(const struct executor *x, struct notes *notes, const char *line, size_t len)
 {
-    if (x->arrivals_fd < 0)
+    if (notes->fd < 0)
         return;
-    if (x->arrivals_flush_mono_us == 0)
-        x->arrivals_flush_mono_us = x->turn_mono_us + ARRIVALS_FLUSH_US;
-    buf_append(&x->arrivals, line, len);
-    if (x->arrivals.len >= ARRIVALS_FLUSH_BYTES)
-        flush_arrivals(x);
+    if (notes->flush_mono_us == 0)
+        notes->flush_mono_us = x->turn_mono_us + FLUSH_US;
+    buf_append(&notes->lines, line, len);
+    if (notes->lines.len >= FLUSH_BYTES)
+        flush_notes(notes);
 }
 
-static void open_arrivals(struct executor *x)
+static void open_notes(struct notes *notes, const char *path, const char *header)
 {
-    const char *path = x->opt.arrivals_path;
     struct stat st;
 
-    x->arrivals_fd = -1;
+    *notes = (struct notes){.path = path, .fd = -1};
     if (!path)
         return;
-    x->arrivals_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (x->arrivals_fd < 0 || fstat(x->arrivals_fd, &st) < 0)
+    notes->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (notes->fd < 0 || fstat(notes->fd, &st) < 0)
         die("%s: cannot open: %s", path, strerror(errno));
     if (st.st_size == 0) {
-        buf_append(&x->arrivals, arrivals_header, sizeof(arrivals_header) - 1);
-        flush_arrivals(x);
+        buf_append(&notes->lines, header, strlen(header));
+        flush_notes(notes);
     }
+}
+
+static void flush_due_notes(struct notes *notes, int64_t now_us)
+{
+    if (notes->flush_mono_us && now_us >= notes->flush_mono_us)
+        flush_notes(notes);
 }
 
 /* Each address and each connection is a descriptor: the soft limit of 1024 is soon reached. */
@@ -195,8 +201,10 @@ static int wait_ms(const struct executor *x)
 
     if (admin_wake < wake)
         wake = admin_wake;
-    if (x->arrivals_flush_mono_us && x->arrivals_flush_mono_us < wake)
-        wake = x->arrivals_flush_mono_us;
+    if (x->arrivals.flush_mono_us && x->arrivals.flush_mono_us < wake)
+        wake = x->arrivals.flush_mono_us;
+    if (x->confirmed.flush_mono_us && x->confirmed.flush_mono_us < wake)
+        wake = x->confirmed.flush_mono_us;
     if (x->stop_mono_us && x->stop_mono_us < wake)
         wake = x->stop_mono_us;
     if (wake == INT64_MAX)
@@ -233,8 +241,8 @@ static void run(struct executor *x)
         x->turn_mono_us = now_mono_us();
         server_turn(x);
         admin_turn(x, x->turn_mono_us);
-        if (x->arrivals_flush_mono_us && x->turn_mono_us >= x->arrivals_flush_mono_us)
-            flush_arrivals(x);
+        flush_due_notes(&x->arrivals, x->turn_mono_us);
+        flush_due_notes(&x->confirmed, x->turn_mono_us);
         if (x->stop_mono_us && (x->turn_mono_us >= x->stop_mono_us || admin_is_done(x)))
             return;
     }
@@ -272,7 +280,8 @@ int main(int argc, char **argv)
     if (x.epoll_fd < 0)
         die("epoll_create1: %s", strerror(errno));
     start_signals(&x);
-    open_arrivals(&x);
+    open_notes(&x.arrivals, x.opt.arrivals_path, arrivals_header);
+    open_notes(&x.confirmed, x.opt.confirmed_path, confirmed_header);
     make_queues(&x);
     load_results(&x);
     server_start(&x);
@@ -282,13 +291,15 @@ int main(int argc, char **argv)
     fprintf(stderr, "load_executor: listening on %s:%d..%d\n", x.opt.listen_ip, x.opt.port,
             x.opt.port + x.opt.addresses - 1);
     run(&x);
-    flush_arrivals(&x);
+    flush_notes(&x.arrivals);
+    flush_notes(&x.confirmed);
     print_counters(&x);
     server_stop(&x);
     admin_stop(&x);
     if (x.beats)
         beats_stop(&x);
     free_queues(&x);
-    buf_fini(&x.arrivals);
+    buf_fini(&x.arrivals.lines);
+    buf_fini(&x.confirmed.lines);
     return 0;
 }

@@ -36,6 +36,7 @@ struct options {
     const char *app_name;
     const char *token;
     const char *arrivals_path;
+    const char *confirmed_path;
     bool path_is_trigger; /* --generation trigger: the path is /trigger, and calls carry the appname header */
     bool callback_is_object;
     int batch;
@@ -98,6 +99,14 @@ struct counters {
     int64_t last_callback_mono_us;  /* when the last one was confirmed */
 };
 
+/* A file that lines are appended to, many at a time. */
+struct notes {
+    const char *path;
+    struct buf lines; /* not yet written */
+    int fd;           /* -1: there is no such file */
+    int64_t flush_mono_us; /* 0: nothing to write */
+};
+
 struct server;
 struct admin_pool;
 struct beats;
@@ -115,16 +124,15 @@ struct executor {
     size_t results_given;   /* by --results */
     int64_t turn_mono_us;   /* when this turn of the loop began: near enough for all that waits */
     struct counters count;
-    struct buf arrivals; /* lines not yet written */
-    int arrivals_fd;
-    int64_t arrivals_flush_mono_us; /* 0: nothing to write */
-    int64_t stop_mono_us;           /* 0: running; else the end of the 5 s for the last results */
+    struct notes arrivals;
+    struct notes confirmed; /* results */
+    int64_t stop_mono_us;   /* 0: running; else the end of the 5 s for the last results */
 };
 
 /* load_executor.c */
 void executor_watch(struct executor *x, struct watch *w, uint32_t events, bool add);
 void executor_add_result(struct executor *x, int address, const struct result *r);
-void executor_note_arrival(struct executor *x, const char *line, size_t len);
+void executor_note(const struct executor *x, struct notes *notes, const char *line, size_t len);
 void executor_tune_socket(int fd); /* before it listens or connects */
 
 /* load_server.c: what the admin calls. */

@@ -24,6 +24,7 @@ static const char usage[] =
     "  --token TEXT               access token, sent and required\n"
     "  --generation run|trigger   path that starts a job; trigger also sends the appname header (run)\n"
     "  --arrivals FILE            CSV file that each arrival is appended to\n"
+    "  --confirmed FILE           CSV file that each result is appended to when an admin has confirmed it\n"
     "  --batch N                  results in one callback, at most (50)\n"
     "  --callback-connections N   callbacks under way at a time (one for each address, 256 at most)\n"
     "  --callback-delay-ms N      time from arrival to result (0)\n"
@@ -154,6 +155,7 @@ enum {
     OPT_TOKEN,
     OPT_GENERATION,
     OPT_ARRIVALS,
+    OPT_CONFIRMED,
     OPT_BATCH,
     OPT_CONNECTIONS,
     OPT_CALLBACK_DELAY,
@@ -180,6 +182,7 @@ static const struct option long_options[] = {
     {"token", required_argument, NULL, OPT_TOKEN},
     {"generation", required_argument, NULL, OPT_GENERATION},
     {"arrivals", required_argument, NULL, OPT_ARRIVALS},
+    {"confirmed", required_argument, NULL, OPT_CONFIRMED},
     {"batch", required_argument, NULL, OPT_BATCH},
     {"callback-connections", required_argument, NULL, OPT_CONNECTIONS},
     {"callback-delay-ms", required_argument, NULL, OPT_CALLBACK_DELAY},
@@ -209,6 +212,7 @@ static void apply_option(struct options *o, int id, const char *name, const char
     case OPT_TOKEN: o->token = parse_plain(name, text); break;
     case OPT_GENERATION: o->path_is_trigger = parse_choice(name, text, "run", "trigger"); break;
     case OPT_ARRIVALS: o->arrivals_path = text; break;
+    case OPT_CONFIRMED: o->confirmed_path = text; break;
     case OPT_BATCH: o->batch = parse_int(name, text, 1, 100000); break;
     case OPT_CONNECTIONS: o->callback_connections = parse_int(name, text, 1, 1000); break;
     case OPT_CALLBACK_DELAY: o->callback_delay_us = parse_int(name, text, 0, INT_MAX) * INT64_C(1000); break;

@@ -266,12 +266,12 @@ class Run:
         self.executor = LoadExecutor(self.binary, self.arguments, self.jobs.app_name, self.folder, **more)
         self.undo.callback(self.executor.kill)
 
-    def prepare(self):
+    def prepare(self, **more):
         """Admin, database, executor with its group: all is up, no job is there yet."""
         a = self.arguments
         self.start_admin()
         slow = {"slow-addresses": a.slow_addresses} if a.command == "slow" else {}
-        self.start_executor(**slow)
+        self.start_executor(**slow, **more)
         self.jobs.create_group(self.executor.addresses, a.token or "default_token", a.address_type == "manual")
         self.executor.wait_ready()
         if a.address_type == "auto":

@@ -30,6 +30,15 @@ BEATS = [
     ("slowest round s", "beat_s"), ("  p99 of its answers ms", "beat_p99_ms"), ("refused or repeated", "refused"),
     *COSTS,
 ]
+FLOWS = [
+    ("runs started", "started_runs"), ("  that succeeded", "good_runs"), ("  still open", "open_runs"),
+    ("steps lost", "flow_lost"), ("steps doubled", "flow_doubled"),
+    ("run to first step p50 ms", "start_ms.p50"), ("  p99 ms", "start_ms.p99"),
+    ("step's end to next p50 ms", "step_ms.p50"), ("  p95 ms", "step_ms.p95"), ("  p99 ms", "step_ms.p99"),
+    ("  max ms", "step_ms.max"), ("map s", "map_s"), ("  items lost", "map_lost"), ("  items doubled", "map_doubled"),
+    ("  item's end to next p50 ms", "item_ms.p50"), ("  p99 ms", "item_ms.p99"),
+    ("admin RSS MB, before", "admin_rss_before_mb"), ("  after", "admin_rss_mb"),
+]
 
 
 class Kind:
@@ -60,6 +69,11 @@ KINDS = {
     "jobs": Kind("jobs", lambda r: f"{r['jobs']:,} enabled jobs, {r['rate']:,} fires/s"
                  + (", with our index" if r["index"] else ", without our index"), FIRES,
                  [("admin cores", "admin_cores", 3, 1), ("database cores", "database_cores", 3, 1), *FIRE_COLUMNS]),
+    "flows": Kind("flow_runs", lambda r: f"{r['flow_runs']:,} runs/s of {r['steps']:,} steps, {r['rate']:,} fires/s",
+                  FLOWS + FIRES,
+                  [("step's end to next p50 ms", "step_ms.p50", 0, 1), ("p99 ms", "step_ms.p99", 0, 1),
+                   ("run to first step p99 ms", "start_ms.p99", 0, 1), ("map s", "map_s", 1, 1),
+                   ("item's end to next p99 ms", "item_ms.p99", 0, 1), *FIRE_COLUMNS]),
     "callbacks": Kind("results", lambda r: f"{r['results']:,} results in batches of {r['batch']:,}", CALLBACKS,
                       [("results/s", "results_per_s", 0, 1), *COST_COLUMNS]),
     "beats": Kind("executors", lambda r: f"{r['executors']:,} executors beat at once", BEATS,
