@@ -102,8 +102,8 @@ struct counters {
 /* A file that lines are appended to, many at a time. */
 struct notes {
     const char *path;
-    struct buf lines; /* not yet written */
-    int fd;           /* -1: there is no such file */
+    struct buf lines;      /* not yet written */
+    int fd;                /* -1: there is no such file */
     int64_t flush_mono_us; /* 0: nothing to write */
 };
 

@@ -10,11 +10,22 @@
 #ifndef SHARDWHEEL_STORE_FLOW_MOVE_H
 #define SHARDWHEEL_STORE_FLOW_MOVE_H
 
+#include "shardwheel/flow.h"
 #include "shardwheel/job.h"
-#include "shardwheel/store/flow.h"
+#include "shardwheel/store/conn.h"
 
 #define FLOW_NEVER_MS INT64_C(253402300799999) /* look_ms of a run that waits for no time */
 #define FLOW_DEPTH_MAX 32                      /* flows of flows */
+
+enum flow_run_state {
+    FLOW_RUN_QUEUED,
+    FLOW_RUN_RUNNING,
+    FLOW_RUN_SUCCEEDED,
+    FLOW_RUN_FAILED,
+    FLOW_RUN_CANCELLED,
+    FLOW_RUN_SKIPPED,
+    FLOW_RUN_STATES
+};
 
 /* ---- what is to be moved ----------------------------------------------------------------------------------------- */
 

@@ -92,7 +92,7 @@ class Audit:
                 self.wrong.append(f"{where}: its row {one['log_id']} is not in the log")
 
     def _is_good(self, state, log_id):
-        """Of a try that was the last one. A report that came after nobody expected it any more may be on either side."""
+        """Of a try that was the last one. A report that came too late may be on either side."""
         row = self.rows.get(log_id)
         if not row:
             return False

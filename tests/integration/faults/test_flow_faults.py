@@ -14,7 +14,8 @@ pytestmark = pytest.mark.slow(40)
 
 @pytest.fixture(scope="module")
 def stage(make_module_world, mariadb, zookeeper, request):
-    stage = FlowStage(make_module_world(mariadb, zookeeper=zookeeper), random.Random(request.config.getoption("--seed")))
+    chance = random.Random(request.config.getoption("--seed"))
+    stage = FlowStage(make_module_world(mariadb, zookeeper=zookeeper), chance)
     yield stage
     stage.close()
 

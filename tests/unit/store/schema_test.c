@@ -18,8 +18,9 @@ static void note(void *arg, const char *what)
 static void drop_own_tables(void)
 {
     test_sql("SET SESSION group_concat_max_len = 1000000");
-    char *names = strdup(test_text("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = "
-                                   "'xxl_job' AND table_name LIKE 'shardwheel%%'"));
+    char *names =
+        strdup(test_text("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = "
+                         "'xxl_job' AND table_name LIKE 'shardwheel%%'"));
     test_sql("DROP TABLE %s", names);
     free(names);
 }
