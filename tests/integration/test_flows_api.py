@@ -384,6 +384,9 @@ def test_runs_are_listed(site):
     both = site.admin.good("GET", f"/flow-runs?flow={flow['id']}&state=failed,cancelled")["items"]
     assert [run["id"] for run in both] == [runs[4]["id"], runs[3]["id"]]
     assert runs[3]["id"] in [run["id"] for run in site.admin.good("GET", "/flow-runs?state=failed&limit=500")["items"]]
+    open_runs = site.add(whenRunning="parallel")
+    started = site.start(open_runs)
+    assert started["id"] in [run["id"] for run in site.admin.good("GET", "/flow-runs?state=running,queued")["items"]]
     assert site.admin.good("GET", "/flow-runs?flow=999999")["items"] == []
     site.admin.refused("GET", "/flow-runs?state=broken", kind="invalid", field="state")
 

@@ -12,11 +12,26 @@
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+/* What a state of a newer release means is not known: the row is left out. */
+#define KNOWN(name, type, states)                                                                                      \
+    static bool name(const struct store_session *s, const struct db_rows *row, void *item)                             \
+    {                                                                                                                  \
+        const struct type *known = item;                                                                               \
+        (void)s;                                                                                                       \
+        (void)row;                                                                                                     \
+        return known->state >= 0 && known->state < (states);                                                           \
+    }
+KNOWN(is_known_run, flow_run_row, FLOW_RUN_STATES)
+KNOWN(is_known_tick, flow_tick, FLOW_RUN_STATES)
+KNOWN(is_known_step, flow_step_view, FLOW_STATES)
+KNOWN(is_known_item, flow_item_view, FLOW_STATES)
+#undef KNOWN
+
 static const struct row_type rows_of_runs =
-    ROWS(struct flow_run_row,
-         FIELDS(struct flow_run_row, id, flow_id, flow_name, version, state, kind, due_s, parent_run, parent_step,
-                depth, who, created_ms, started_ms, ended_ms, late_told),
-         NULL_TEXTS(struct flow_run_row, message, parameters));
+    ROWS_AND(struct flow_run_row, is_known_run,
+             FIELDS(struct flow_run_row, id, flow_id, flow_name, version, state, kind, due_s, parent_run, parent_step,
+                    depth, who, created_ms, started_ms, ended_ms, late_told),
+             NULL_TEXTS(struct flow_run_row, message, parameters));
 
 STORE_LIST_FINI(flow_run_rows, rows)
 
@@ -73,14 +88,15 @@ static enum err find_ids(struct store_session *s, const struct flow_run_filter *
         put_parts(q, "id", filter->flow_id, states, filter->before, (int64_t)limit, &parts);
         sql_puts(q, ") AS u");
     } else {
-        sql_put(q, "shardwheel_flow_run WHERE id < ?", filter->before);
-        if (!(states & ~FLOW_RUN_OPEN)) /* there are few, and an index has them */
-            sql_puts(q, " AND look_ms IS NOT NULL");
-        sql_puts(q, states == ALL_STATES ? "" : " AND state IN (-1");
-        for (int64_t state = 0; state < FLOW_RUN_STATES && states != ALL_STATES; state++)
+        sql_put(q,
+                "shardwheel_flow_run r WHERE id < ? AND EXISTS (SELECT 1 FROM shardwheel_flow f WHERE f.id = "
+                "r.flow_id) AND state IN (-1",
+                filter->before);
+        for (int64_t state = 0; state < FLOW_RUN_STATES; state++)
             if (states & 1u << state)
                 sql_put(q, ", ?", state);
-        sql_puts(q, states == ALL_STATES ? "" : ")");
+        /* There are few that are open, and an index has them. */
+        sql_puts(q, states & ~FLOW_RUN_OPEN ? ")" : ") AND look_ms IS NOT NULL");
     }
     sql_put(q, " ORDER BY id DESC LIMIT ?", limit);
     return store_read_ids(s, ids, limit, count, ec);
@@ -128,7 +144,7 @@ enum err store_load_flow_ticks(struct store_session *s, const int64_t *flow_ids,
                                size_t *out_count, struct errctx *ec)
 {
     static const struct row_type ticks =
-        ROWS(struct flow_tick, FIELDS(struct flow_tick, flow_id, id, state, started_ms, ended_ms));
+        ROWS_AND(struct flow_tick, is_known_tick, FIELDS(struct flow_tick, flow_id, id, state, started_ms, ended_ms));
     struct row_list list = {0};
     enum err e = ERR_OK;
 
@@ -177,15 +193,15 @@ STORE_LIST_FINI(flow_step_views, rows)
 enum err store_load_flow_steps(struct store_session *s, int64_t run_id, struct flow_step_views *out, struct errctx *ec)
 {
     static const struct row_type steps =
-        ROWS(struct flow_step_view,
-             FIELDS(struct flow_step_view, step, state, log_id, child_run, tries, wake_ms, started_ms, ended_ms),
-             SECONDS(struct flow_step_view, code, FLOW_NO_NUMBER),
-             NULL_TEXTS(struct flow_step_view, address, result, message),
-             SECONDS(struct flow_step_view, items, FLOW_NO_NUMBER),
-             SECONDS(struct flow_step_view, items_begun, FLOW_NO_NUMBER),
-             SECONDS(struct flow_step_view, items_ended, FLOW_NO_NUMBER),
-             SECONDS(struct flow_step_view, items_failed, FLOW_NO_NUMBER),
-             NULL_TEXTS(struct flow_step_view, who, remark, param));
+        ROWS_AND(struct flow_step_view, is_known_step,
+                 FIELDS(struct flow_step_view, step, state, log_id, child_run, tries, wake_ms, started_ms, ended_ms),
+                 SECONDS(struct flow_step_view, code, FLOW_NO_NUMBER),
+                 NULL_TEXTS(struct flow_step_view, address, result, message),
+                 SECONDS(struct flow_step_view, items, FLOW_NO_NUMBER),
+                 SECONDS(struct flow_step_view, items_begun, FLOW_NO_NUMBER),
+                 SECONDS(struct flow_step_view, items_ended, FLOW_NO_NUMBER),
+                 SECONDS(struct flow_step_view, items_failed, FLOW_NO_NUMBER),
+                 NULL_TEXTS(struct flow_step_view, who, remark, param));
 
     store_sql(s,
               "SELECT t.step, t.state, t.log_id, t.child_run, t.tries, t.wake_ms, t.started_ms, t.ended_ms, t.code, "
@@ -202,10 +218,11 @@ STORE_LIST_FINI(flow_item_views, rows)
 enum err store_list_flow_items(struct store_session *s, int64_t run_id, int64_t step, unsigned states, int64_t from,
                                int64_t limit, struct flow_item_views *out, struct errctx *ec)
 {
-    static const struct row_type items = ROWS(
-        struct flow_item_view, FIELDS(struct flow_item_view, item, state, log_id, tries, wake_ms, started_ms, ended_ms),
-        SECONDS(struct flow_item_view, code, FLOW_NO_NUMBER),
-        NULL_TEXTS(struct flow_item_view, address, result, message));
+    static const struct row_type items =
+        ROWS_AND(struct flow_item_view, is_known_item,
+                 FIELDS(struct flow_item_view, item, state, log_id, tries, wake_ms, started_ms, ended_ms),
+                 SECONDS(struct flow_item_view, code, FLOW_NO_NUMBER),
+                 NULL_TEXTS(struct flow_item_view, address, result, message));
     struct sqlbuf *q =
         store_sql(s,
                   "SELECT item, state, log_id, tries, wake_ms, started_ms, ended_ms, code, address, "

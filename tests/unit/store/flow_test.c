@@ -278,6 +278,11 @@ static void runs_are_listed(void **state)
     wanted = (struct flow_change){.remove = true};
     assert_ok(store_change_flow(s, other, decide, NULL, ec));
     assert_int_equal(list(0, 0, INT64_MAX, 100, &first), 29);
+    assert_int_equal(list(0, 0, 9, 1, &first), 1); /* behind one of the flow that is gone */
+    assert_int_equal(first, 7);
+    test_sql("UPDATE shardwheel_flow_run SET state = 99 WHERE id = 30");
+    assert_int_equal(list(0, 0, INT64_MAX, 1, &first), 1);
+    assert_int_equal(first, 29);
 }
 
 static void steps_and_items_are_read(void **state)
@@ -294,6 +299,8 @@ static void steps_and_items_are_read(void **state)
              "NULL, NULL, NULL, NULL)");
     test_sql("INSERT INTO shardwheel_flow_item (run_id, step, item, state, log_id, tries, code) VALUES (1, 2, 0, 2, 1, "
              "1, 200), (1, 2, 1, 3, 2, 1, 500), (1, 2, 2, 3, 3, 1, NULL), (1, 3, 0, 3, 4, 1, 500)");
+    test_sql("INSERT INTO shardwheel_flow_step (run_id, step, state, tries) VALUES (1, 5, 9, 1)");
+    test_sql("INSERT INTO shardwheel_flow_item (run_id, step, item, state, tries) VALUES (1, 2, 9, -1, 1)");
     assert_ok(store_load_flow_steps(s, run, &steps, ec));
     assert_int_equal(steps.count, 2);
     assert_int_equal(steps.rows[0].step, 0);
