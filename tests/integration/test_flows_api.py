@@ -627,3 +627,8 @@ def test_rows_of_audit_are_seen_by_the_one_group(site):
     rows = {row["target"]: row["job_group"] for row in site.tables.rows(
         "SELECT target, job_group FROM shardwheel_audit WHERE action = 'flow.create'")}
     assert (rows[one["id"]], rows[both["id"]]) == (site.one, 0)
+    assert [row["targetName"] for row in site.admin.good("GET", "/audit?kind=flow&limit=2")["items"]] == [
+        both["name"], one["name"]]
+    rows = site.ann.good("GET", f"/audit?action=flow.create&target={one['id']}")["items"]
+    assert [row["targetName"] for row in rows] == [one["name"]]
+    assert site.ann.good("GET", f"/audit?kind=flow&target={both['id']}")["items"] == []

@@ -58,7 +58,8 @@ def test_answers_to_an_admin_are_as_the_document_says(make_world, mariadb, tmp_p
 def checksums(site):
     """Of what somebody without rights must not change."""
     return site.world.tables.rows("CHECKSUM TABLE xxl_job_info, xxl_job_group, xxl_job_user, shardwheel_role, "
-                                  "shardwheel_job, shardwheel_later, shardwheel_channel")
+                                  "shardwheel_job, shardwheel_later, shardwheel_channel, shardwheel_flow, "
+                                  "shardwheel_flow_version, shardwheel_flow_run, shardwheel_flow_request")
 
 
 @pytest.mark.slow
