@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_MAX 100   /* in one move */
+#define RUNS_MAX 500   /* in one move: what many runs cost together, each pays a part of */
+#define ASIDE_MAX 100  /* runs that could not be moved */
 #define ENDS_MAX 1000  /* likewise */
 #define POLL_MAX 5000  /* fires in one look for ends */
 #define DUE_MAX 100    /* flows that are due in one look */
@@ -39,8 +40,8 @@ struct flowrun {
     int64_t nodes_mono_ms;
     bool waits_for_nodes;
     bool failing;
-    int64_t aside_mono_ms[RUNS_MAX]; /* runs that could not be moved are left alone until then */
-    int64_t aside[RUNS_MAX];
+    int64_t aside_mono_ms[ASIDE_MAX]; /* runs that could not be moved are left alone until then */
+    int64_t aside[ASIDE_MAX];
     size_t aside_count;
     struct advance_tally tally;
     size_t param_max;
@@ -226,7 +227,7 @@ static void put_aside(struct flowrun *f, int64_t run, const struct errctx *ec)
 {
     log_warn("flowrun", "event=flow_run_stuck run=%" PRId64 " error=%s effect=\"tried again in a minute\"", run,
              log_quote(ec->text).s);
-    if (f->aside_count == RUNS_MAX)
+    if (f->aside_count == ASIDE_MAX)
         f->aside_count = 0;
     f->aside[f->aside_count] = run;
     f->aside_mono_ms[f->aside_count++] = clock_mono_ms(f->clock) + 60000;
@@ -317,7 +318,7 @@ static enum err find_ends(struct flowrun *f, struct store_session *s, struct flo
 
 static enum err look_and_move(struct flowrun *f, struct store_session *s, struct errctx *ec)
 {
-    int64_t looks[RUNS_MAX * 5];
+    int64_t looks[RUNS_MAX];
     struct flow_fire *fires = malloc(POLL_MAX * sizeof *fires);
     size_t look_count = 0, end_count = 0;
     enum err e = fires ? find_ends(f, s, fires, &end_count, ec) : err_set(ec, ERR_NOMEM, "out of memory");
