@@ -41,6 +41,7 @@ void schedules_plan(const struct flow_settings *settings, const struct zone *zon
     start->policy = settings->policy;
     start->queue_max = settings->queue_max;
     start->run = true;
+    start->skipped_next_s = settings->delay_s ? now_s + settings->delay_s : 0;
     start->new_next_s = schedules_find_next(settings, zone, max_year, due_s, missed ? now_s : due_s);
     if (!missed)
         return;

@@ -241,7 +241,8 @@ MUST_CHECK enum err store_find_due_flows(struct store_session *s, const int *sha
 /* What becomes of a due flow. */
 struct flow_start {
     struct due_flow flow;
-    int64_t new_next_s; /* 0: none */
+    int64_t new_next_s;     /* 0: none */
+    int64_t skipped_next_s; /* in its place where the policy leaves the run out; 0: new_next_s */
     bool run;           /* a run for next_s; else it was missed */
     char kind;          /* C or F */
     enum flow_policy policy;

@@ -33,6 +33,17 @@ static enum err insert_run(struct store_session *s, const struct flow_start *sta
                       sql_word(ended ? STORE_NOW_MS : "NULL"), sql_word(look), sql_or_null(message));
 }
 
+/* A flow whose next due time comes with the end of its run would never be due again. */
+static enum err skip_run(struct store_session *s, const struct flow_start *start, const char *why, struct errctx *ec)
+{
+    enum err e = insert_run(s, start, FLOW_RUN_SKIPPED, start->kind, why, ec);
+
+    if (e || !start->skipped_next_s)
+        return e;
+    return store_exec(s, NULL, ec, "UPDATE shardwheel_flow SET next_s = ? WHERE id = ?", start->skipped_next_s,
+                      start->flow.id);
+}
+
 /* What its policy makes of a run while others are open. */
 static enum err write_run(struct store_session *s, const struct flow_start *start, struct errctx *ec)
 {
@@ -50,9 +61,9 @@ static enum err write_run(struct store_session *s, const struct flow_start *star
     if (running == 0 && queued == 0)
         return insert_run(s, start, FLOW_RUN_RUNNING, start->kind, NULL, ec);
     if (start->policy == FLOW_SKIP_IF_RUNNING)
-        return insert_run(s, start, FLOW_RUN_SKIPPED, start->kind, "the run before was still open", ec);
+        return skip_run(s, start, "the run before was still open", ec);
     if (queued >= start->queue_max)
-        return insert_run(s, start, FLOW_RUN_SKIPPED, start->kind, "too many runs wait in line", ec);
+        return skip_run(s, start, "too many runs wait in line", ec);
     return insert_run(s, start, FLOW_RUN_QUEUED, start->kind, NULL, ec);
 }
 

@@ -110,9 +110,12 @@ static void a_missed_delay_begins_anew(void **state)
     (void)state;
     assert_false(start.run);
     assert_int_equal(start.new_next_s, NOON_S + 1030);
+    start = plan((struct flow_settings){.every_s = 30}, NOON_S, NOON_S);
+    assert_int_equal(start.skipped_next_s, 0);
     start = plan((struct flow_settings){.delay_s = 30}, NOON_S, NOON_S);
     assert_true(start.run);
     assert_int_equal(start.new_next_s, 0);
+    assert_int_equal(start.skipped_next_s, NOON_S + 30); /* a run by hand is open: it has none that could end */
 }
 
 int main(void)

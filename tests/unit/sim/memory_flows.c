@@ -330,7 +330,6 @@ static void add_request(struct memory_db *db, struct memory_flow_run *run, int s
             run->is_looked_at = true;
             return;
         }
-    abort();
 }
 
 void memory_cancel_child(struct memory_db *db, struct memory_flow_run *run)
@@ -427,6 +426,8 @@ static void insert_due_run(struct memory_db *db, struct memory_move *move, const
     run->row.due_s = start->flow.next_s;
     run->row.look_ms = state == FLOW_RUN_QUEUED ? FLOW_NEVER_MS : 0;
     run->row.message = memory_db_keep(db, message);
+    if (state == FLOW_RUN_SKIPPED && !start->missed && start->skipped_next_s)
+        memory_move_flow(db, move, start->flow.id)->next_s = start->skipped_next_s;
     if (state == FLOW_RUN_SKIPPED) {
         run->row.ended_ms = run->row.created_ms;
         run->is_looked_at = false;

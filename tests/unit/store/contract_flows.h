@@ -660,6 +660,15 @@ static void contract_a_due_flow_starts_once(void **state)
     assert_int_equal(contract_read_run(4).state, FLOW_RUN_SKIPPED);
     assert_string_equal(contract_read_run(4).message, "missed");
     assert_int_equal(contract_read_next(flow), 0);
+    contract_follow_flow(flow, CONTRACT_S + 40);
+    start.flow.next_s = CONTRACT_S + 40;
+    start.skipped_next_s = CONTRACT_S + 45;
+    start.run = true;
+    start.missed = NULL;
+    start.policy = FLOW_SKIP_IF_RUNNING;
+    contract_start_due(s, epoch, start);
+    assert_int_equal(contract_read_run(5).state, FLOW_RUN_SKIPPED);
+    assert_int_equal(contract_read_next(flow), CONTRACT_S + 45); /* no run will say when */
     contract_end_flows(s, other, &m);
 }
 
