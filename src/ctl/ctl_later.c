@@ -183,7 +183,7 @@ struct fact {
     int64_t first_s; /* 0: it has none */
 };
 
-#define FACTS_MAX 18
+#define FACTS_MAX 20
 
 static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
 {
@@ -205,6 +205,8 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
     out[n++] = (struct fact){"hold", "jobs whose fires wait for an executor: they fail at once", g->holds, 0};
     out[n++] = (struct fact){"resendLost", "jobs whose lost runs are sent again: they fail", g->resends, 0};
     out[n++] = (struct fact){"retention", "jobs with their own retention of log rows", g->retentions, 0};
+    out[n++] = (struct fact){"flowRuns", "flow runs that are open: they wait until a node starts", g->flow_runs, 0};
+    out[n++] = (struct fact){"flows", "flows with a schedule: they do not start", g->flows, g->flows_first_s};
     out[n++] = (struct fact){"leftOpen", "fires of a failed node: their log rows stay open until a node starts",
                              g->left_open, 0};
     return n;

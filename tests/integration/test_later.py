@@ -240,18 +240,27 @@ def test_going_back_lists_what_a_java_admin_will_not_do(world):
             "INSERT INTO shardwheel_later (planned, due_s, job_id, kind, retries_left, generation, original_due_s)"
             " VALUES (0, %s, %s, %s, -1, 0, 0)", (due + n, job, kind))
     tables.execute("UPDATE shardwheel_later SET hold_until_s = %s WHERE kind = 'F'", (due + 9,))
+    flow = tables.insert("shardwheel_flow", {"name": "nightly", "started": 1, "version": 1, "next_s": due + 7,
+                                             "changed_ms": 1})
+    tables.insert("shardwheel_flow_version", {"flow_id": flow, "version": 1, "at_ms": 1, "who": "test", "document": (
+        '{"name":"nightly","schedule":{"every":60},"steps":[{"name":"a","type":"approval","text":"?"}]}')})
+    tables.insert("shardwheel_flow_run", {"flow_id": flow, "version": 1, "state": 1, "kind": "M", "due_s": 1,
+                                          "depth": 0, "who": "", "created_ms": 1, "look_ms": 0, "late_told": 0})
     settings(world, job, time_zone="Asia/Tokyo", fixed_delay_s=60, valid_until_s=due, retry_wait_s=5, hold_s=5,
              resend_lost=1, retention_days=3)
 
     facts = json.loads(ctl(world, "going-back", "--json").stdout)
     for name in ("schedule", "retry", "manual", "parent", "api", "held", "timeZone", "fixedDelay", "validity",
-                 "retryWait", "hold", "resendLost", "retention"):
+                 "retryWait", "hold", "resendLost", "retention", "flowRuns", "flows"):
         assert facts[name]["count"] == 1, name
     assert facts["manual"]["firstDueSeconds"] == due + 3
+    assert facts["flows"]["firstDueSeconds"] == due + 7
     text = ctl(world, "going-back").stdout
+    assert "flow runs that are open" in text and "flows with a schedule: they do not start; first " in text
     assert "waiting retries; first " in text and "jobs with a time zone" in text
 
     assert node.terminate(40) == 0
     line = next(line for line in node.log_text().splitlines() if "event=going_back" in line)
-    for word in ("retries=1", "triggers=2", "children=1", "held=1", "time_zones=1", "fixed_delays=1", "retentions=1"):
+    for word in ("retries=1", "triggers=2", "children=1", "held=1", "time_zones=1", "fixed_delays=1", "retentions=1",
+                 "flow_runs=1", "flows=1"):
         assert word in line, line

@@ -12,6 +12,8 @@ struct going_back {
     struct later_sum later;
     /* Jobs that are there and have the setting. */
     int64_t time_zones, fixed_delays, validities, retry_waits, holds, resends, retentions;
+    int64_t flow_runs;            /* that are open */
+    int64_t flows, flows_first_s; /* whose schedule is followed; the first of them that is due, 0: none is */
     /* Fires of the nodes' last minute whose rows are open 5 s and more behind their second: a Java admin ends none of
      * them. While nodes live these may be on their way. */
     int64_t left_open;

@@ -2,6 +2,7 @@
 /* What a Java admin will not do. */
 #include "shardwheel/store/going_back.h"
 
+#include "shardwheel/store/schema.h"
 #include "store/conn/rows.h"
 
 #define LAST_S 60    /* before the newest cursor ... */
@@ -25,12 +26,31 @@ static enum err count_left_open(struct store_session *s, int64_t *out, struct er
         sql_time(s->st->zone, cursor_s + PLANNED_S < to_s ? cursor_s + PLANNED_S : to_s));
 }
 
+/* Tables of the version before have no flows. */
+static enum err load_flows(struct store_session *s, struct going_back *g, struct errctx *ec)
+{
+    static const struct row_type flows = ROWS(struct going_back, FIELDS(struct going_back, flows, flows_first_s));
+    struct store_features features;
+    struct going_back found;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (e || features.own_version < 3)
+        return e;
+    store_start_sql(s, "SELECT COUNT(*), COALESCE(MIN(next_s), 0) FROM shardwheel_flow WHERE started = 1");
+    e = store_read_row(s, &flows, &found, NULL, ec);
+    if (e)
+        return e;
+    g->flows = found.flows;
+    g->flows_first_s = found.flows_first_s;
+    return store_number(s, 0, &g->flow_runs, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE look_ms IS NOT NULL");
+}
+
 enum err store_load_going_back(struct store_session *s, struct going_back *out, struct errctx *ec)
 {
     static const struct row_type counts =
         ROWS(struct going_back,
              FIELDS(struct going_back, time_zones, fixed_delays, validities, retry_waits, holds, resends, retentions));
-    struct going_back g;
+    struct going_back g = {0};
     struct later_sum later;
     enum err e = store_sum_later(s, &later, ec);
 
@@ -43,6 +63,9 @@ enum err store_load_going_back(struct store_session *s, struct going_back *out, 
     if (e)
         return err_wrap(ec, e, "count jobs with settings of ours");
     g.later = later;
+    e = load_flows(s, &g, ec);
+    if (e)
+        return err_wrap(ec, e, "count flows");
     e = count_left_open(s, &g.left_open, ec);
     if (e)
         return err_wrap(ec, e, "count fires that are open");
@@ -57,6 +80,6 @@ bool going_back_is_empty(const struct going_back *g)
     for (int kind = 0; kind < TRIGGER_KINDS; kind++)
         rows += g->later.kind[kind].count;
     return rows + g->time_zones + g->fixed_delays + g->validities + g->retry_waits + g->holds + g->resends +
-               g->retentions ==
+               g->retentions + g->flow_runs + g->flows ==
            0;
 }
