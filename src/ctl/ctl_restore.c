@@ -44,6 +44,7 @@ static void put_json(const struct restore_result *r, bool dry_run, struct buf *o
                    {"unknown", r->unknown},    {"later", r->later},
                    {"running", r->running},    {"moved", r->moved},
                    {"stopped", r->stopped},    {"failuresLeftAlone", r->unhandled},
+                   {"flowRuns", r->flow_runs}, {"flows", r->flows},
                    {"sessions", r->sessions},  {"tokens", r->tokens}};
 
     ctl_put_bool(out, "done", !dry_run);
@@ -112,6 +113,8 @@ static void put_text(const struct restore_result *r, const struct zone *zone, bo
     put_number(r->running, "runs were in progress: their result is known only if it is reported again", out);
     put_number(r->unhandled, "failures were not handled yet: no retry, no alarm", out);
     put_number(r->moved, "jobs got a later next time", out);
+    put_number(r->flow_runs, "flow runs were open, and end as failed; run them again where that is right", out);
+    put_number(r->flows, "flows got a later next time", out);
     put_number(r->sessions, "logins end: everybody must log in again", out);
     put_number(r->tokens, "API tokens are those of the backup: a token that was revoked since is valid again", out);
     if (r->reshard)

@@ -8,6 +8,7 @@ import time
 
 from harness.cluster import TOKEN
 from harness.executors import callback_entry
+from harness.flows import Flows
 from harness.jobs import due_second
 from harness.process import wait_until
 
@@ -81,7 +82,7 @@ def test_nothing_from_before_a_restore_is_sent_again(cluster):
     assert tables.value("SELECT MAX(id) FROM xxl_job_log") < lost_ids
 
     # It is refused while somebody lives, and tries what is asked for without a trace.
-    tables.execute("INSERT INTO shardwheel_node SELECT 'f', 'fresh', '', '', 1, beat_ms + 60000, 0, 0, 0, -1 "
+    tables.execute("INSERT INTO shardwheel_node SELECT 'f', 'fresh', '', '', 1, beat_ms + 60000, 0, 0, 0, -1, 1 "
                    "FROM shardwheel_node LIMIT 1")
     refused = cluster.ctl("after-restore")
     assert refused.returncode == 1 and "node fresh runs" in refused.stderr, refused.stderr
@@ -158,6 +159,49 @@ def test_a_backup_made_behind_after_restore_is_restored_too(cluster):
 
     sent = [a[:2] for a in arrivals(load) if a[1] > first["atSeconds"]]
     assert len(sent) == len(set(sent)), "due times were sent twice"
+
+
+def test_flow_runs_of_the_backup_end_and_do_not_go_on_by_themselves(world):
+    flows, tables = Flows(world), world.tables
+    first, second = flows.add_job("first"), flows.add_job("second")
+    steps = [{"name": "a", "type": "job", "jobId": first}, {"name": "b", "type": "job", "jobId": second}]
+    flow = flows.add("line", steps=steps, edges=[{"from": "a", "to": "b"}])
+    run = flows.start(flow)
+    flows.executor.wait_runs(first)
+    flows.node.kill()
+    now = int(time.time())
+    waiting = flows.start(flow, state=0)
+    rate = flows.add("rate", steps=steps, schedule={"every": 10}, next_s=now - 25)
+    delay = flows.add("delay", steps=steps, schedule={"delay": 3600}, next_s=now - 25)
+    cron = flows.add("cron", steps=steps, schedule={"cron": "0 0 0 1 1 ?"}, next_s=now + 86400)
+    over = flows.add("over", steps=steps, schedule={"every": 10, "until": "2026-01-01T00:00:00Z"}, next_s=now - 25)
+    tables.execute("DELETE FROM shardwheel_node")
+
+    done = ctl_json(world)
+    at_s = done["atSeconds"]
+    assert (done["flowRuns"], done["flows"]) == (2, 3)
+    for one in (run, waiting):
+        assert flows.state(one) == "failed" and flows.states(one) == ["cancelled", "cancelled"]
+    assert tables.value("SELECT message FROM shardwheel_flow_run WHERE id = %s", (run,)) == \
+        "the database was restored from a backup"
+    assert "may have run" in flows.steps(run)[0]["message"] and not flows.steps(waiting)[0]["message"]
+    next_s = {f: tables.value("SELECT next_s FROM shardwheel_flow WHERE id = %s", (f,))
+              for f in (rate, delay, cron, over)}
+    assert at_s < next_s[rate] <= at_s + 10 and (next_s[rate] - now + 25) % 10 == 0
+    assert next_s[delay] == at_s + 3600 and next_s[cron] == now + 86400 and next_s[over] is None
+    skipped, = tables.rows("SELECT * FROM shardwheel_flow_run WHERE flow_id = %s", (rate,))
+    assert (skipped["state"], skipped["due_s"]) == (5, now - 25) and "may have run" in skipped["message"]
+    count = 1 + (at_s - now + 25) // 10
+    assert f"; {count} due times" in skipped["message"]
+
+    tables.execute("UPDATE shardwheel_flow SET started = 0")
+    flows.node.start()
+    assert flows.start(flow) > waiting + 1000000
+    flows.executor.wait_runs(first, 2)
+    flows.ask(run, "rerun")
+    flows.answer(flows.node, first, nth=2)
+    flows.answer(flows.node, second, nth=0)
+    assert flows.wait_end(run) == "succeeded"
 
 
 def all_arrived(world, load, from_s, to_s):

@@ -48,6 +48,8 @@ struct restore_result {
     int64_t unhandled;         /* failures that nobody had dealt with: likewise */
     int64_t moved;             /* jobs whose next time was moved */
     int64_t stopped;           /* jobs that have no further due time */
+    int64_t flow_runs;         /* runs of flows that were open, and end as failed */
+    int64_t flows;             /* whose next time was moved */
     int64_t sessions;          /* logins that were ended */
     int64_t tokens;            /* tokens of the API as the backup knows them */
     bool reshard;              /* a wish for another number of shards was withdrawn */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shardwheel_later: what was due by now may have gone out, and is not sent again. */
+/* shardwheel_later: what was due by now may have gone out, and is not sent again; nor is what waits for the run of a
+ * flow, which ends. */
 #include <stdlib.h>
 
 #include "store/later/later.h"
@@ -19,7 +20,7 @@ static enum err read_page(struct restore *r, int64_t after_id, struct page *page
     enum err e = store_query(r->s, &rows, ec,
                              "SELECT r.id, r.job_id, COALESCE(i.job_group, 0), r.original_due_s, COALESCE(r.log_id, 0) "
                              "FROM shardwheel_later r LEFT JOIN xxl_job_info i ON i.id = r.job_id WHERE r.id > ? AND "
-                             "r.planned = 0 AND r.due_s <= ? ORDER BY r.id LIMIT ?",
+                             "r.planned = 0 AND (r.due_s <= ? OR r.kind = 'W') ORDER BY r.id LIMIT ?",
                              after_id, r->out->at_s, PAGE_ROWS);
 
     *page = (struct page){0};

@@ -219,6 +219,8 @@ static enum err change_all(struct restore *r, int shards, struct errctx *ec)
     if (!e)
         e = restore_jobs(r, ec);
     if (!e)
+        e = restore_flows(r, ec);
+    if (!e)
         e = write_cluster(r, shards, ec);
     if (!e)
         e = raise_primary(r, ec);

@@ -26,6 +26,8 @@ MUST_CHECK enum err restore_later(struct restore *r, struct errctx *ec);
 /* jobs.c: next times; the ids of the log, before any row is written. */
 MUST_CHECK enum err restore_ids(struct restore *r, struct errctx *ec);
 MUST_CHECK enum err restore_jobs(struct restore *r, struct errctx *ec);
+/* flows.c: runs that were open; next times. */
+MUST_CHECK enum err restore_flows(struct restore *r, struct errctx *ec);
 /* Rows for due times that may have run. */
 MUST_CHECK enum err restore_insert_rows(struct restore *r, const struct restored_job *jobs, size_t count,
                                         struct errctx *ec);
