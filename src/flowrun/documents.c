@@ -15,7 +15,7 @@ struct named {
 };
 
 struct documents {
-    struct advance_flow *flows[FLOWRUN_DOCUMENTS_MAX + FLOW_STEPS_MAX];
+    struct advance_flow **flows; /* at most FLOWRUN_DOCUMENTS_MAX, and those of one batch */
     size_t flow_count;
     struct named *names; /* of steps that are flows */
     size_t name_count;
@@ -64,6 +64,7 @@ void documents_destroy(struct documents *d)
         return;
     drop_jobs(d);
     drop_flows(d);
+    free(d->flows);
     free(d);
 }
 
@@ -94,15 +95,17 @@ static enum err read_flow(const char *text, struct advance_flow *flow, struct er
 enum err documents_get(struct documents *d, struct store_session *s, struct flow_version version,
                        const struct advance_flow **out, struct errctx *ec)
 {
-    struct advance_flow *flow;
+    struct advance_flow *flow, **more;
     char *text = NULL;
     enum err e;
 
     *out = documents_find(d, version);
     if (*out)
         return ERR_OK;
-    if (d->flow_count == ARRAY_LEN(d->flows))
-        return err_set(ec, ERR_BUSY, "too many flows at once");
+    more = realloc(d->flows, (d->flow_count + 1) * sizeof(struct advance_flow *));
+    if (!more)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    d->flows = more;
     flow = calloc(1, sizeof *flow);
     if (!flow)
         return err_set(ec, ERR_NOMEM, "out of memory");
@@ -254,7 +257,7 @@ enum err documents_load(struct documents *d, struct store_session *s, const int6
                      : err_set(ec, ERR_NOMEM, "out of memory");
 
     drop_jobs(d);
-    if (d->flow_count > FLOWRUN_DOCUMENTS_MAX / 2)
+    if (d->flow_count > FLOWRUN_DOCUMENTS_MAX)
         drop_flows(d);
     for (size_t i = 0; i < version_count && !e; i++)
         e = load_one(d, s, versions[i], &ids, &id_count, ec);

@@ -243,8 +243,8 @@ struct flow_start {
     struct due_flow flow;
     int64_t new_next_s;     /* 0: none */
     int64_t skipped_next_s; /* in its place where the policy leaves the run out; 0: new_next_s */
-    bool run;           /* a run for next_s; else it was missed */
-    char kind;          /* C or F */
+    bool run;               /* a run for next_s; else it was missed */
+    char kind;              /* C or F */
     enum flow_policy policy;
     int queue_max;
     const char *missed; /* why due times have no run: a row that says so; NULL: none */
