@@ -34,19 +34,22 @@ enum action {
     ACT_LASTING,
     ACT_FORGETTING,
     ACT_RESTART,
+    ACT_FLOW,
+    ACT_ASK,
     ACT_COUNT
 };
 
 /* What must not lose a fire: nodes end in order, and have their locks, their clocks and a database that answers. */
 static const bool is_calm[ACT_COUNT] = {
-    [ACT_START] = true,   [ACT_STOP] = true,    [ACT_FAULTS] = true,  [ACT_SLOW] = true,
-    [ACT_EDIT] = true,    [ACT_GIVE] = true,    [ACT_RESHARD] = true, [ACT_LATER] = true,
-    [ACT_FAILING] = true, [ACT_LASTING] = true, [ACT_WAKE] = true,    [ACT_EXECUTORS] = true,
+    [ACT_START] = true, [ACT_STOP] = true,      [ACT_FAULTS] = true, [ACT_SLOW] = true,    [ACT_EDIT] = true,
+    [ACT_GIVE] = true,  [ACT_RESHARD] = true,   [ACT_LATER] = true,  [ACT_FAILING] = true, [ACT_LASTING] = true,
+    [ACT_WAKE] = true,  [ACT_EXECUTORS] = true, [ACT_FLOW] = true,   [ACT_ASK] = true,
 };
 
 struct history {
     struct sim *sim;
     bool calm;
+    bool flows;
     int nodes;
     bool cut[SIM_NODES_MAX], blind[SIM_NODES_MAX], mute[SIM_NODES_MAX];
     int64_t shifted_ms[SIM_NODES_MAX];
@@ -167,6 +170,8 @@ static void act_on_node(struct history *h, enum action action, int node)
     case ACT_LASTING:
     case ACT_FORGETTING:
     case ACT_RESTART:
+    case ACT_FLOW:
+    case ACT_ASK:
     case ACT_COUNT: break;
     }
 }
@@ -182,9 +187,20 @@ static void trigger(struct history *h)
         sim_end_at(h->sim, node, 1 + (int64_t)fibers_draw(100), END_KILLED);
 }
 
+/* Some runs; a node may die right behind them. */
+static void start_flows(struct history *h)
+{
+    int node = (int)fibers_draw((uint64_t)h->nodes);
+
+    for (int n = 1 + (int)fibers_draw(5); n > 0; n--)
+        sim_start_flow(h->sim);
+    if (!h->calm && fibers_chance(300) && sim_is_running(h->sim, node))
+        sim_end_at(h->sim, node, 1 + (int64_t)fibers_draw(200), END_KILLED);
+}
+
 static void act(struct history *h)
 {
-    enum action action = (enum action)fibers_draw(ACT_COUNT);
+    enum action action = (enum action)fibers_draw(h->flows ? ACT_COUNT : ACT_FLOW);
     struct memory_db *db = sim_get_db(h->sim);
 
     if (h->calm && !is_calm[action])
@@ -225,6 +241,8 @@ static void act(struct history *h)
     case ACT_LASTING: sim_set_lasting(h->sim, fibers_chance(500) ? (int64_t)fibers_draw(60000) : 0); break;
     case ACT_FORGETTING: sim_set_forgetting(h->sim, (unsigned)fibers_draw(fibers_chance(200) ? 1000 : 100)); break;
     case ACT_RESTART: sim_restart_executor(h->sim, (int)fibers_draw(SIM_EXECUTORS)); break;
+    case ACT_FLOW: start_flows(h); break;
+    case ACT_ASK: sim_ask_flow(h->sim); break;
     case ACT_KILL:
     case ACT_START:
     case ACT_PAUSE:
@@ -302,12 +320,15 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
     const char *violation;
 
     opts.follows = true;
+    opts.flows = h.flows = seed % 2 == 0;
     opts.calm = h.calm;
     opts.resend = seed % 4 == 1;
     opts.guarded = seed % 5 == 2;
     h.sim = sim_create(opts);
     add_jobs(h.sim, 20);
     add_followers(h.sim);
+    if (h.flows)
+        sim_add_flows(h.sim);
     for (int64_t job = 1; job <= 20 && seed % 3 != 0; job += seed % 3 + 1)
         sim_edit_job(h.sim, job)->hold_s = 5 + (int64_t)fibers_draw(60);
     if (seed % 2)
@@ -315,11 +336,18 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
     for (int i = 0; i < ACTIONS; i++) {
         sim_advance_ms(h.sim, (int64_t)fibers_draw(fibers_chance(300) ? 30000 : 3000));
         act(&h);
+        if (h.flows && fibers_chance(400))
+            start_flows(&h);
     }
     for (int i = 0; i < h.nodes; i++)
         ahead_ms = h.shifted_ms[i] > ahead_ms ? h.shifted_ms[i] : ahead_ms;
     heal(&h);
-    sim_advance_ms(h.sim, ahead_ms + (seed % 4 == 0 ? 7 : 4) * MINUTE_MS);
+    for (int minutes = seed % 4 == 0 ? 7 : 4; minutes > 0; minutes--) {
+        if (h.flows)
+            sim_approve_flows(h.sim);
+        sim_advance_ms(h.sim, MINUTE_MS);
+    }
+    sim_advance_ms(h.sim, ahead_ms);
     sim_clear_left(h.sim);
     violation = sim_find_violation(h.sim);
     sim_show(h.sim);

@@ -40,7 +40,7 @@ struct given {
     struct flow_step_row steps[MEMORY_FLOW_STEPS];
     struct flow_item_row items[MEMORY_FLOW_ITEMS];
     struct flow_fire_end ends[2 * MEMORY_FLOW_ITEMS];
-    struct flow_ask asks[16];
+    struct flow_ask asks[40];
     struct flow_flight flights[MEMORY_FLOW_STEPS];
     struct flow_wake wake;
     struct flow_item_result results[MEMORY_FLOW_ITEMS];
@@ -187,6 +187,7 @@ static void write_fires(struct memory_db *db, struct memory_move *move, struct f
             i++;
         if (i == ARRAY_LEN(run->fires))
             abort();
+        memory_db_find_log(db, f->log_id)->flow_life = run->again;
         run->fires[i] = (struct memory_flow_fire){f->log_id, f->flow_step, f->flow_item};
     }
 }
@@ -393,6 +394,7 @@ static void write_flow(struct memory_db *db, struct memory_move *move, const str
 static void write_changes(struct memory_db *db, struct memory_move *move, struct given *const *given, size_t count,
                           struct flow_changes *c, const char *incarnation)
 {
+    delete_requests(move, c); /* first: what starts by them counts as started by them */
     write_fires(db, move, c, incarnation);
     delete_ended(move, c);
     for (size_t i = 0; i < c->closed_count; i++)
@@ -416,7 +418,6 @@ static void write_changes(struct memory_db *db, struct memory_move *move, struct
         if (child)
             memory_cancel_child(db, child);
     }
-    delete_requests(move, c);
     for (size_t i = 0; i < count; i++)
         write_flow(db, move, &given[i]->moving);
 }

@@ -78,7 +78,7 @@ static void commit(struct memory_db *db, struct memory_move *move)
         struct memory_flow_run *row = &db->flow_runs[move->runs[i]->row.id - 1];
 
         if (db->moved)
-            db->moved(db->arg, move->st, row, move->runs[i], find_epoch(move, move->runs[i]->row.id));
+            db->moved(db->arg, move->st, row, move->runs[i], find_epoch(move, move->runs[i]->row.id), move->n);
         *row = *move->runs[i];
     }
     for (size_t i = 0; i < move->flow_count; i++)

@@ -78,7 +78,6 @@ struct memory_job {
     int64_t retry_wait_s, retry_wait_max_s;
     bool resend_lost;
     const char *children; /* ids with commas between them; NULL: none */
-    bool of_flows;        /* it is for flows alone: its schedule is "NONE" */
 };
 
 struct memory_log {
@@ -98,6 +97,7 @@ struct memory_log {
     char *message;          /* behind the mark; NULL as planned */
     const char *said;       /* handle_msg */
     bool was_good, was_bad; /* it has had such an end */
+    int flow_life;          /* of a flow: `again` of its run when it was written */
     bool is_unknown;        /* ended as "delivery unknown" */
     bool forgotten;         /* by a failover; and its second had been handed over by then: */
     bool was_sent;
@@ -166,7 +166,7 @@ struct memory_flow_run {
         int step;
         char action[17];
         const char *who, *remark;
-    } requests[16];
+    } requests[40];
     int again; /* requests by which steps may start again, that were seen to */
 };
 
@@ -233,7 +233,7 @@ struct memory_db {
     void (*lost)(void *arg, const struct memory_log *row); /* told of each run that is about to end as lost */
     /* Told of each run that is about to be moved: by whom, and the epoch of its shard that he showed. */
     void (*moved)(void *arg, struct store *st, const struct memory_flow_run *before,
-                  const struct memory_flow_run *after, int64_t epoch);
+                  const struct memory_flow_run *after, int64_t epoch, int n);
     int64_t missed_ms; /* when a node had missed callbacks; 0: never */
     /* A message between a node and the server is about to go on its way. */
     void (*moves)(void *arg, struct store *st);

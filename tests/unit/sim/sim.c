@@ -181,7 +181,7 @@ static void receive(void *arg)
         size_t n = 0;
 
         while (n < CALLBACKS_AT_ONCE && (c = take_callback(run)) != NULL) {
-            entries[n++] = (struct callback_entry){.log_id = c->log_id, .code = c->code};
+            entries[n++] = (struct callback_entry){.log_id = c->log_id, .code = c->code, .message = c->said};
             c->next = run->in_hand;
             run->in_hand = c;
         }
@@ -299,6 +299,34 @@ static void start_following(struct sim_run *run)
     sim_must(lost_start(run->lost, &ec), &ec);
 }
 
+/* As node.c has it. */
+static int get_epochs(void *arg, int64_t *out)
+{
+    struct sim_run *run = arg;
+    int n = run->coord.shards;
+
+    for (int k = 0; k < n; k++)
+        out[k] = schedule_get_epoch(run->schedule, k);
+    return n;
+}
+
+static void start_flows(struct sim_run *run)
+{
+    struct errctx ec;
+
+    sim_must(flowrun_create(&(struct flowrun_opts){.incarnation = run->incarnation,
+                                                   .store = &run->store,
+                                                   .zone = run->sim->zone,
+                                                   .max_year = 2200,
+                                                   .watch = run->watch,
+                                                   .get_epochs = get_epochs,
+                                                   .submit = submit_direct,
+                                                   .arg = run},
+                            &run->clock, &run->counters, &run->flows, &ec),
+             &ec);
+    sim_must(flowrun_start(run->flows, &ec), &ec);
+}
+
 static void start_parts(struct sim_run *run)
 {
     struct sim *sim = run->sim;
@@ -352,6 +380,8 @@ static void start_parts(struct sim_run *run)
     sim_must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
     if (sim->opts.follows)
         start_following(run);
+    if (sim->opts.flows)
+        start_flows(run);
     sim_must(thread_start(&run->follower, "follower", follow, run, &ec), &ec);
     sim_must(thread_start(&run->looker, "looker", look, run, &ec), &ec);
     sim_must(thread_start(&run->receiver, "receiver", receive, run, &ec), &ec);
@@ -390,6 +420,10 @@ static void end_parts(struct sim_run *run, bool drain)
     run->ending = true;
     thread_join(&run->follower);
     thread_join(&run->looker);
+    if (run->flows) {
+        flowrun_stop(run->flows);
+        flowrun_join(run->flows);
+    }
     if (run->failures) {
         lost_stop(run->lost);
         lost_join(run->lost);
@@ -411,6 +445,8 @@ static void end_parts(struct sim_run *run, bool drain)
     dispatch_join(run->dispatch);
     results_stop(run->results);
     results_join(run->results);
+    flowrun_destroy(run->flows);
+    run->flows = NULL;
     triggers_destroy(run->triggers);
     lost_destroy(run->lost);
     run->lost = NULL;
@@ -554,6 +590,7 @@ struct sim *sim_create(struct sim_opts opts)
     sim->db->claimed = sim_check_claim;
     sim->db->moves = sim_move_store;
     sim->db->lost = sim_check_lost;
+    sim->db->moved = sim_check_move;
     sim->db->arg = sim;
     sim_must(zone_load(opts.zone ? opts.zone : "UTC", &sim->zone, &ec), &ec);
     sim_locks_begin(sim);
@@ -581,6 +618,7 @@ void sim_destroy(struct sim *sim)
     }
     drop_list(sim, &sim->waiting, /*resend=*/false);
     sim_calls_free(sim);
+    free(sim->flows);
     zone_destroy(sim->zone);
     free(sim);
     fibers_end();

@@ -32,6 +32,7 @@ struct sim_opts {
     bool resend;             /* fires of unknown delivery are sent again */
     bool guarded;            /* claims need a guard against Java admins */
     bool follows;            /* failures are retried, runs that end well have their children started */
+    bool flows;              /* nodes move flow runs; needs `follows` */
     bool calm;               /* no node is harmed: no fire may end as "delivery unknown" */
     enum memory_rule broken; /* see memory_store.h */
 };
@@ -79,6 +80,14 @@ int64_t sim_add_later(struct sim *sim, int64_t job, int64_t in_s);
 /* Somebody asks the node for a fire at once; what arrives of it must have a parameter of its own. `members`: bits of
  * the executors that it shall go to; 0: those of the group. */
 void sim_trigger(struct sim *sim, int node, int64_t job, unsigned members);
+
+/* ---- flows ---- */
+
+/* Flows of all kinds, some of them drawn, with jobs of their own, which nobody edits. Two have schedules. */
+void sim_add_flows(struct sim *sim);
+void sim_start_flow(struct sim *sim);    /* a run of one of them is asked for */
+void sim_ask_flow(struct sim *sim);      /* somebody asks something of some run: also what makes no sense */
+void sim_approve_flows(struct sim *sim); /* whatever waits for an answer gets one */
 
 /* ---- time ---- */
 

@@ -5,6 +5,7 @@
 
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/flowrun.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
 #include "shardwheel/follow/triggers.h"
@@ -45,8 +46,9 @@ struct sim_callback {
     int64_t log_id, job_id;
     int executor;
     int code;
-    int64_t ends_us; /* the run */
-    int64_t at_us;   /* the callback comes, at the earliest */
+    const char *said; /* lives as long as the database */
+    int64_t ends_us;  /* the run */
+    int64_t at_us;    /* the callback comes, at the earliest */
 };
 
 enum run_state { RUN_ALIVE, RUN_PAUSED, RUN_KILLED, RUN_STOPPED };
@@ -75,7 +77,8 @@ struct sim_run {
     struct failures *failures; /* NULL: nobody follows */
     struct triggers *triggers; /* likewise, as the next */
     struct lost *lost;
-    bool missed; /* it could not take in what executors told it */
+    struct flowrun *flows; /* NULL: without them */
+    bool missed;           /* it could not take in what executors told it */
     struct schedule *schedule;
     struct thread follower; /* goes over to another number of shards */
     struct thread receiver; /* takes callbacks */
@@ -113,6 +116,7 @@ struct sim {
     int64_t generation; /* of the database server */
     struct sim_call *calls;
     struct java_edit *edits; /* by Java admins, under way or done */
+    struct sim_flows *flows;
     char violation[600];
 };
 
@@ -145,6 +149,11 @@ void sim_check_lost(void *arg, const struct memory_log *row);                   
 void sim_check_chains_of_lost(struct sim *sim);
 bool sim_is_delayed(const struct memory_job *job); /* by its settings, and its schedule is that delay */
 void sim_check_followed(struct sim *sim);          /* sim_chains.c */
+/* What an executor says at the end of a run. */
+const char *sim_choose_words(struct sim *sim, const struct memory_log *row, int code);
+void sim_check_move(void *arg, struct store *st, const struct memory_flow_run *before,
+                    const struct memory_flow_run *after, int64_t epoch, int n); /* sim_flow_check.c, as the next */
+void sim_check_flows(struct sim *sim);
 void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                      const int64_t *log_ids, size_t count, const struct skipped *skipped);
 

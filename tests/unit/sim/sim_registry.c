@@ -104,8 +104,8 @@ static bool is_part(const struct memory_log *first, const struct memory_log *row
            row->fire.shard_index == index && was_written(row);
 }
 
-/* The parts of a whole are written at once: their ids follow each other. A retry is of one part, and one that had
- * waited for an executor got the others later. */
+/* The parts of a whole are written at once: their ids follow each other. A retry is of one part, a flow makes its parts
+ * one by one, and one that had waited for an executor got the others later. */
 void sim_check_broadcasts(struct sim *sim)
 {
     const struct memory_db *db = sim->db;
@@ -115,8 +115,8 @@ void sim_check_broadcasts(struct sim *sim)
         size_t first = i - (size_t)row->fire.shard_index;
         bool whole = first <= i && first + (size_t)row->fire.shard_total <= db->log_count;
 
-        if (!row->fire.broadcast || !was_written(row) || row->fire.kind == TRIGGER_RETRY || row->was_held ||
-            row->fire.flags & FIRE_LATER)
+        if (!row->fire.broadcast || !was_written(row) || row->fire.kind == TRIGGER_RETRY ||
+            row->fire.kind == TRIGGER_FLOW || row->was_held || row->fire.flags & FIRE_LATER)
             continue;
         for (int k = 0; k < row->fire.shard_total && whole; k++)
             whole = is_part(row, &db->logs[first + (size_t)k], k);
