@@ -3,6 +3,8 @@
  * for in asks_test.c. */
 #include "flowrun/advance_world.h"
 
+#include "shardwheel/store/lost.h"
+
 #define A "{'name':'a','type':'job','jobId':1}"
 #define B "{'name':'b','type':'job','jobId':1}"
 #define C "{'name':'c','type':'job','jobId':1}"
@@ -223,6 +225,35 @@ static void what_cannot_be_fired_fails(void **state)
     assert_non_null(strstr(w->steps[2].now.message, "is no broadcast job"));
     assert_non_null(strstr(w->steps[3].now.message, "flow.p"));
     assert_int_equal(w->run.state, FLOW_RUN_FAILED);
+    end(w);
+}
+
+/* They are sent again besides, as the job's own runs are; what a step waits with, it waits for these too. */
+static void lost_runs_are_no_tries(void **state)
+{
+    struct world *w = begin(LINE);
+
+    (void)state;
+    jobs[JOB - 1].retry_count = 1;
+    targets[JOB - 1].resend_lost = true;
+    move(w);
+    finish(w, 0, 500, "no");
+    for (int i = 0; i < LOST_RESENDS_MAX; i++) {
+        check_states(w, "r.");
+        assert_int_equal(count_fires(w), 1);
+        finish(w, 0, 500, LOST_MARK "it restarted");
+    }
+    check_states(w, "r.");
+    finish(w, 0, 500, LOST_MARK "it restarted");
+    check_states(w, "f-");
+    assert_string_equal(w->steps[0].now.message, "it restarted");
+    assert_int_equal(w->steps[0].now.tries, 5);
+    end(w);
+    w = begin(LINE);
+    targets[JOB - 1].resend_lost = true;
+    move(w);
+    finish(w, 0, 500, "no");
+    check_states(w, "f-");
     end(w);
 }
 
@@ -459,6 +490,7 @@ int main(void)
                                        cmocka_unit_test(a_step_has_as_many_tries_as_its_job_allows),
                                        cmocka_unit_test(a_try_waits_longer_each_time),
                                        cmocka_unit_test(what_cannot_be_fired_fails),
+                                       cmocka_unit_test(lost_runs_are_no_tries),
                                        cmocka_unit_test(a_job_that_is_gone_has_no_other_try),
                                        cmocka_unit_test(a_wait_is_over_when_its_time_has_come),
                                        cmocka_unit_test(a_wait_lasts_until_a_time_of_day),

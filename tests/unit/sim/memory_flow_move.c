@@ -308,7 +308,7 @@ static void do_items_again(struct memory_flow_run *run, int step)
             continue;
         now->state = FLOW_RUNNING;
         now->wake_ms = 1;
-        now->tries = 0;
+        now->tries = now->lost = 0;
         now->ended_ms = 0;
     }
     run->steps[step].items_failed = 0;

@@ -154,17 +154,21 @@ enum err store_check_epoch(struct store_session *s, int shard, int64_t epoch, st
 
 /* ---- ending ------------------------------------------------------------------------------------------------------ */
 
-static void end_run(struct memory_db *db, struct memory_log *row, int64_t now_s)
+static void end_run(struct memory_db *db, struct memory_log *row, const char *reason, int64_t now_s)
 {
     const struct memory_job *job = memory_peek_job(db, row->fire.job_id);
+    char said[300];
 
     if (db->lost)
         db->lost(db->arg, row);
+    snprintf(said, sizeof said, LOST_MARK "%s", reason);
+    row->said = memory_db_keep(db, said);
     row->handle_code = CODE_FAILED;
     row->was_bad = row->lost = true;
     row->ended_s = row->lost_s = now_s;
     row->changed_us = fibers_now_us();
-    if (job && job->resend_lost && generation_count_lost(row->fire.generation) < LOST_RESENDS_MAX)
+    if (job && job->resend_lost && row->fire.kind != TRIGGER_FLOW &&
+        generation_count_lost(row->fire.generation) < LOST_RESENDS_MAX)
         row->retries_left = (row->retries_left > 0 ? row->retries_left : 0) + 1;
     db->lost_runs++;
 }
@@ -177,7 +181,7 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
     bool go;
     enum err e = memory_begin(s, &go, &fate, ec);
 
-    (void)job_ids, (void)reason;
+    (void)job_ids;
     *ended = 0;
     if (e)
         return e;
@@ -186,7 +190,7 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
 
         if (!is_open_run(row))
             continue;
-        end_run(db, row, now_s);
+        end_run(db, row, reason, now_s);
         ++*ended;
     }
     return memory_end(s, fate, ec);

@@ -44,6 +44,12 @@ static int count_tries(const struct sim *sim, const struct shape_step *step)
     return sim->db->jobs[sim->flows->jobs[step->job] - 1].retry_count + 1;
 }
 
+/* Lost runs come on top. */
+static int count_most_tries(const struct sim *sim, const struct shape_step *step)
+{
+    return count_tries(sim, step) + (step->job == JOB_RESENT ? LOST_RESENDS_MAX : 0);
+}
+
 /* ---- a move ------------------------------------------------------------------------------------------------------ */
 
 static bool has_fire(const struct memory_flow_run *run, int64_t log_id)
@@ -315,11 +321,25 @@ static void check_tries(struct sim *sim, const struct memory_flow_run *run)
             const struct shape_step *s = &shape->steps[step];
             struct outcome o = look_at_fires(sim, run->row.id, step, item);
 
-            if (o.fires > count_tries(sim, s) * (1 + run->again))
+            if (o.fires > count_most_tries(sim, s) * (1 + run->again))
                 sim_violate(sim, "step-starts-once",
                             "step %d (item %d) of run %" PRId64 " of flow \"%s\" was fired %d times", step, item,
                             run->row.id, shape->name, o.fires);
         }
+}
+
+/* Another try is for the flow to make: nobody else repeats a fire of its. */
+static void check_repeats(struct sim *sim)
+{
+    const struct memory_db *db = sim->db;
+
+    for (size_t i = 0; i < db->log_count; i++) {
+        const struct memory_log *of = memory_db_find_log(sim->db, db->logs[i].retry_of);
+
+        if (of && of->fire.kind == TRIGGER_FLOW && was_written(&db->logs[i]))
+            sim_violate(sim, "step-starts-once", "log %zu repeats log %" PRId64 ", a fire of flow run %" PRId64, i + 1,
+                        of->fire.log_id, of->fire.flow_run);
+    }
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
@@ -429,6 +449,7 @@ static void check_due_times(struct sim *sim, const struct memory_flow *flow, con
 
 void sim_check_flows(struct sim *sim)
 {
+    check_repeats(sim);
     for (size_t i = 0; i < sim->db->flow_run_count; i++)
         if (sim->db->flow_runs[i].exists && sim->db->flow_runs[i].row.state != FLOW_RUN_SKIPPED)
             check_run(sim, &sim->db->flow_runs[i]);
