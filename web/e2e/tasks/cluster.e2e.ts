@@ -44,7 +44,7 @@ test('edit GLUE and go back a version', () =>
     }
     await p.go(`/jobs/${id}/glue`)
     for (const [text, remark] of [['echo two', 'second version'], ['echo three', 'third version']] as const) {
-      await p.click(p.get('glue-editor').locator('.cm-content'))
+      await p.click(p.get('code-editor').locator('.cm-content'))
       await p.page.keyboard.press('Control+A')
       await p.page.keyboard.type(text)
       await p.click(p.get('glue-save'))
@@ -55,7 +55,7 @@ test('edit GLUE and go back a version', () =>
     }
     await p.click(p.get('glue-version').filter({ hasText: 'second version' }))
     await p.click(p.get('glue-restore'))
-    await p.see(p.get('glue-editor').locator('.cm-content').filter({ hasText: 'echo two' }))
+    await p.see(p.get('code-editor').locator('.cm-content').filter({ hasText: 'echo two' }))
     await p.click(p.get('glue-save'))
     await p.get('glue-remark').fill('back to the second')
     await p.click(p.get('glue-save-go'))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
-import { languageOf, lineEndOf, otherSide, remarkFault, settle } from './glue'
+import { languageOf, otherSide, remarkFault, settle } from './glue'
+import { lineEndOf } from '@/components/code/language'
 import { GLUE_TEMPLATES } from './templates'
 import { GLUE_TYPES } from '../jobs/editor/form'
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** glue: what the GLUE editor decides without a page: languages, line ends, remarks, what is compared. Pure. */
 import { LIMITS } from '@/api/limits'
+import { lineEndOf, type CodeLanguage } from '@/components/code/language'
 
-export type GlueLanguage = 'java' | 'shell' | 'python' | 'php' | 'javascript' | 'powershell'
-
-const LANGUAGES: Partial<Record<string, GlueLanguage>> = {
+const LANGUAGES: Partial<Record<string, CodeLanguage>> = {
   GLUE_GROOVY: 'java',
   GLUE_SHELL: 'shell',
   GLUE_PYTHON: 'python',
@@ -15,15 +14,8 @@ const LANGUAGES: Partial<Record<string, GlueLanguage>> = {
 }
 
 /** Undefined: plain text. */
-export function languageOf(glueType: string): GlueLanguage | undefined {
+export function languageOf(glueType: string): CodeLanguage | undefined {
   return LANGUAGES[glueType]
-}
-
-/** How lines end: CR LF where all do; where it is mixed, LF. */
-export function lineEndOf(text: string): '\n' | '\r\n' {
-  const crlf = text.split('\r\n').length - 1
-  const all = text.split(/\r\n|\r|\n/).length - 1
-  return all > 0 && crlf === all ? '\r\n' : '\n'
 }
 
 /** As the editor gives it back when nothing was typed. */

@@ -15,8 +15,10 @@ import {
 } from '@codemirror/language'
 import { MergeView, unifiedMergeView } from '@codemirror/merge'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
-import { EditorState, type Extension } from '@codemirror/state'
+import { EditorState, StateEffect, StateField, type Extension } from '@codemirror/state'
 import {
+  Decoration,
+  type DecorationSet,
   drawSelection,
   EditorView,
   highlightActiveLine,
@@ -26,20 +28,21 @@ import {
   lineNumbers,
 } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import { lineEndOf, type GlueLanguage } from './glue'
+import { lineEndOf, type CodeLanguage, type Mark } from './language'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
 
-const LOAD: Record<GlueLanguage, () => Promise<Extension>> = {
+const LOAD: Record<CodeLanguage, () => Promise<Extension>> = {
   java: async () => (await import('@codemirror/lang-java')).java(),
   python: async () => (await import('@codemirror/lang-python')).python(),
   php: async () => (await import('@codemirror/lang-php')).php(),
   javascript: async () => (await import('@codemirror/lang-javascript')).javascript(),
   shell: async () => StreamLanguage.define((await import('@codemirror/legacy-modes/mode/shell')).shell),
+  json: async () => StreamLanguage.define((await import('@codemirror/legacy-modes/mode/javascript')).json),
   powershell: async () => StreamLanguage.define((await import('@codemirror/legacy-modes/mode/powershell')).powerShell),
 }
 
-export async function loadLanguage(language: GlueLanguage | undefined): Promise<Extension> {
+export async function loadLanguage(language: CodeLanguage | undefined): Promise<Extension> {
   return language ? LOAD[language]() : []
 }
 
@@ -70,6 +73,7 @@ const looks = EditorView.theme({
     background: 'none',
     textDecoration: 'underline var(--st-fail)',
   },
+  '.cm-fault': { textDecoration: 'underline wavy var(--st-fail)', textUnderlineOffset: '3px' },
   '.cm-collapsedLines': { backgroundColor: 'var(--n-1)', backgroundImage: 'none', color: 'var(--n-6)' },
 })
 
@@ -99,6 +103,7 @@ export interface EditorOptions {
   language: Extension
   readOnly: boolean
   label: string
+  indent?: string
   onChange: (text: string) => void
   onSave: () => void
 }
@@ -111,7 +116,8 @@ export function makeEditor(parent: HTMLElement, options: EditorOptions): EditorV
     extensions: [
       common(language, label),
       EditorState.lineSeparator.of(lineEndOf(text)),
-      indentUnit.of('    '),
+      indentUnit.of(options.indent ?? '    '),
+      faults,
       history(),
       foldGutter(),
       drawSelection(),
@@ -135,6 +141,40 @@ export function makeEditor(parent: HTMLElement, options: EditorOptions): EditorV
 export function replaceText(view: EditorView, text: string): void {
   const insert = view.state.toText(text)
   view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert } })
+}
+
+/* ---- parts that are wrong ---- */
+
+const setFaults = StateEffect.define<readonly Mark[]>()
+
+/** They move with the text until the next ones come. */
+const faults = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, change) {
+    let next = marks.map(change.changes)
+    for (const effect of change.effects) if (effect.is(setFaults)) next = decorate(effect.value, change.state.doc.length)
+    return next
+  },
+  provide: (field) => EditorView.decorations.from(field),
+})
+
+function decorate(marks: readonly Mark[], length: number): DecorationSet {
+  const inside = marks.filter((m) => m.from < m.to && m.to <= length)
+  return Decoration.set(
+    inside.map((m) => Decoration.mark({ class: 'cm-fault', attributes: { title: m.text } }).range(m.from, m.to)),
+    true,
+  )
+}
+
+export function markFaults(view: EditorView, marks: readonly Mark[]): void {
+  view.dispatch({ effects: setFaults.of(marks) })
+}
+
+/** To a place of the text, and the focus with it. */
+export function showPlace(view: EditorView, at: number): void {
+  const place = Math.min(at, view.state.doc.length)
+  view.dispatch({ selection: { anchor: place }, effects: EditorView.scrollIntoView(place, { y: 'center' }) })
+  view.focus()
 }
 
 export interface DiffOptions {
