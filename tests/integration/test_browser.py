@@ -24,6 +24,11 @@ def test_every_page(stage):
     run_tasks(stage, "en", ["pages/"], "pages")
 
 
+def test_flows(stage):
+    for language in ("en", "zh-CN"):
+        run_tasks(stage, language, ["flows/"], f"flows-{language}")
+
+
 def test_roles_and_people_together(stage):
     out = os.path.join(RESULTS, "others")
     os.makedirs(out, exist_ok=True)

@@ -67,6 +67,7 @@ class Stage:
     def _add_jobs(self):
         self.job("steady", "order-sync", cron="*/5 * * * * ?", executor_param="region=cn")
         self.job("failing", "invoice-export", "failingJobHandler", cron="*/10 * * * * ?")
+        self.job("breaking", "always-breaks", "failingJobHandler", running=0)
         self.job("sleeping", "long-report", "sleepingJobHandler", running=0, executor_param="600000")
         self.job("talking", "talkative", "talkingJobHandler", running=0, executor_param="40")
         self.job("stopped", "nightly-close", running=0, cron="0 30 2 * * ?")

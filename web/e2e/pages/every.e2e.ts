@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Every page, in both themes and on a phone: nothing serious found by axe-core, nothing wider than the window, texts of
 // strangers shown as text, every link of the console leads somewhere.
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findViolations, findWide, settle } from '../look'
 import { closeBrowser, Person } from '../person'
 import { stage } from '../stage'
 import { places } from './places'
 
-interface Violation {
-  id: string
-  impact: string | null
-  nodes: { html: string; failureSummary?: string }[]
-}
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const looks = [
   { name: 'light', theme: 'light', width: 1280, height: 800 },
   { name: 'dark', theme: 'dark', width: 1280, height: 800 },
@@ -33,36 +25,6 @@ beforeAll(async () => {
   await p.context.close()
 })
 afterAll(closeBrowser)
-
-/** Until no part of the page loads any more. */
-async function settle(p: Person): Promise<void> {
-  await p.see(p.page.locator('h1'))
-  await expect.poll(() => p.get('state-loading').count(), { timeout: 20_000 }).toBe(0)
-}
-
-async function findViolations(p: Person): Promise<string[]> {
-  // By the debugger's way in: the page's CSP lets no script of ours in.
-  const session = await p.context.newCDPSession(p.page)
-  await session.send('Runtime.evaluate', { expression: axe })
-  const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => JSON.stringify(r.violations))`,
-    awaitPromise: true,
-  })
-  const found = JSON.parse(result.value as string) as Violation[]
-  return found
-    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
-    .flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 200)} ${n.failureSummary ?? ''}`))
-}
-
-/** What is wider than the window by itself, in the words of its tag and class. */
-function findWide(): string[] {
-  const width = document.documentElement.clientWidth
-  if (document.documentElement.scrollWidth <= width && document.querySelector('main')!.scrollWidth <= width) return []
-  return [...document.querySelectorAll('main *')]
-    .filter((e) => e.getBoundingClientRect().right > width + 1)
-    .slice(0, 5)
-    .map((e) => `${e.tagName}.${e.className} reaches ${Math.round(e.getBoundingClientRect().right)} of ${width}`)
-}
 
 describe.each(looks)('$name', (look) => {
   test('every page', { timeout: 180_000 }, async () => {
@@ -86,7 +48,7 @@ describe.each(looks)('$name', (look) => {
       for (const href of found) links.add(href.replace(/[?#].*/, ''))
       for (const problem of p.problems) wrong.push(`${place.name}: ${problem}`)
     }
-    const known = /\/(|jobs|import|runs|executors|cluster|alarms|users|tokens|account|audit|settings|help|login)$|\/(jobs|runs|executors)\/\d+(\/[a-z]+)?$/
+    const known = /\/(|jobs|flows|import|runs|executors|cluster|alarms|users|tokens|account|audit|settings|help|login)$|\/(jobs|runs|executors)\/\d+(\/[a-z]+)?$/
     for (const href of links) {
       if (!href.startsWith(p.url)) continue
       const answer = await p.context.request.get(href)

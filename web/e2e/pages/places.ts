@@ -19,6 +19,8 @@ export function places(run: number): Place[] {
     { name: 'job-children', path: `/jobs/${job.steady}/children` },
     { name: 'job-why', path: `/jobs/${job.failing}/why` },
     { name: 'glue', path: `/jobs/${job.glue}/glue` },
+    { name: 'flows', path: '/flows' },
+    { name: 'flow-new', path: '/flows/new' },
     { name: 'runs', path: '/runs' },
     { name: 'run', path: `/runs/${run}` },
     { name: 'executors', path: '/executors' },

@@ -4,6 +4,7 @@ export const ICONS = {
   dashboard: 'M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-3H4zM14 7h6V4h-6z',
   jobs: 'M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01',
   runs: 'M7 5l11 7-11 7z',
+  flows: 'M3 4h7v5H3zM14 15h7v5h-7zM6.5 9v5a3.5 3.5 0 0 0 3.5 3.5h4',
   executors: 'M4 5h16v5H4zM4 14h16v5H4zM8 7.5h.01M8 16.5h.01',
   cluster: 'M12 5v5M12 10l-6 6M12 10l6 6M12 5h.01M6 17h.01M18 17h.01M10 3h4v4h-4zM4 15h4v4H4zM16 15h4v4h-4z',
   alarms: 'M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 21h4',
@@ -35,5 +36,10 @@ export const ICONS = {
   check: 'M5 12l5 5 9-10',
   link: 'M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1',
   trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13',
+  many: 'M4 4h11v11H4zM9 19h10V9',
+  spread: 'M12 12h.01M8.5 8.5a5 5 0 0 0 0 7M15.5 8.5a5 5 0 0 1 0 7M5.5 5.5a9 9 0 0 0 0 13M18.5 5.5a9 9 0 0 1 0 13',
+  lock: 'M6 11h12v9H6zM8 11V8a4 4 0 0 1 8 0v3',
+  undo: 'M9 6L4 11l5 5M4 11h10a6 6 0 0 1 6 6v1',
+  redo: 'M15 6l5 5-5 5M20 11H10a6 6 0 0 0-6 6v1',
 } as const
 export type IconName = keyof typeof ICONS

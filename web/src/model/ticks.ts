@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** ticks: the eight states that a due time can be in, the same everywhere. Pure. */
+import type { RouteLocationRaw } from 'vue-router'
 import type { Schemas } from '@/api/client'
 
 export const TICK_STATES = [
@@ -33,6 +34,8 @@ export interface TickData {
   /** Id of its run, where it has one. */
   run?: number
   lateMs?: number
+  /** Where it leads, if it is no run of a job. */
+  to?: RouteLocationRaw
   /** The question that it leads to instead: why did this job not do well at that time? */
   why?: { job: number; at: string; run: number }
 }

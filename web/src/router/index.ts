@@ -8,7 +8,7 @@ import { can, loadSession, seesAll, type Right } from '@/composables/session'
 declare module 'vue-router' {
   interface RouteMeta {
     /** The entry of the rail that it belongs to. */
-    rail?: 'dashboard' | 'jobs' | 'runs' | 'executors' | 'cluster' | 'alarms' | 'admin' | 'help'
+    rail?: 'dashboard' | 'jobs' | 'flows' | 'runs' | 'executors' | 'cluster' | 'alarms' | 'admin' | 'help'
     right?: Right
     /** For those alone who see all groups. */
     all?: true
@@ -42,6 +42,31 @@ const routes: RouteRecordRaw[] = [
     name: 'job',
     component: () => import('@/pages/job/JobPage.vue'),
     meta: { rail: 'jobs' },
+  },
+  { path: '/flows', name: 'flows', component: () => import('@/pages/flows/FlowsPage.vue'), meta: { rail: 'flows' } },
+  {
+    path: '/flows/new',
+    name: 'flow-new',
+    component: () => import('@/pages/flow-edit/FlowEditPage.vue'),
+    meta: { rail: 'flows', right: 'write' },
+  },
+  {
+    path: '/flows/:id(\\d+)/edit',
+    name: 'flow-edit',
+    component: () => import('@/pages/flow-edit/FlowEditPage.vue'),
+    meta: { rail: 'flows' },
+  },
+  {
+    path: '/flows/:id(\\d+)/:tab(runs|versions)?',
+    name: 'flow',
+    component: () => import('@/pages/flow/FlowPage.vue'),
+    meta: { rail: 'flows' },
+  },
+  {
+    path: '/flow-runs/:id(\\d+)',
+    name: 'flow-run',
+    component: () => import('@/pages/flow-run/FlowRunPage.vue'),
+    meta: { rail: 'flows' },
   },
   { path: '/runs', name: 'runs', component: () => import('@/pages/runs/RunsPage.vue'), meta: { rail: 'runs' } },
   { path: '/runs/:id(\\d+)', name: 'run', component: () => import('@/pages/run/RunPage.vue'), meta: { rail: 'runs' } },

@@ -7,6 +7,7 @@ import { useShortcuts } from '@/composables/shortcuts'
 const PLACES = {
   'g d': 'dashboard',
   'g j': 'jobs',
+  'g f': 'flows',
   'g r': 'runs',
   'g e': 'executors',
   'g c': 'cluster',

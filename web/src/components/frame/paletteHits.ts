@@ -23,6 +23,7 @@ const PAGES = [
   'dashboard',
   'jobs',
   'import',
+  'flows',
   'runs',
   'executors',
   'cluster',

@@ -6,6 +6,8 @@ import dashboard from './dashboard'
 import jobs from './jobs'
 import editor from './editor'
 import job from './job'
+import flows from './flows'
+import flowEdit from './flowEdit'
 import runs from './runs'
 import run from './run'
 import executors from './executors'
@@ -28,6 +30,8 @@ const en = {
   jobs,
   editor,
   job,
+  flows,
+  flowEdit,
   runs,
   run,
   executors,

@@ -40,6 +40,7 @@ export default {
     manual: 'manual',
     parent: 'parent job',
     api: 'API',
+    flow: 'flow',
     other: 'other admin',
   },
   clear: {

@@ -7,6 +7,8 @@ import dashboard from './dashboard'
 import jobs from './jobs'
 import editor from './editor'
 import job from './job'
+import flows from './flows'
+import flowEdit from './flowEdit'
 import runs from './runs'
 import run from './run'
 import executors from './executors'
@@ -29,6 +31,8 @@ const messages: Messages = {
   jobs,
   editor,
   job,
+  flows,
+  flowEdit,
   runs,
   run,
   executors,

@@ -40,6 +40,7 @@ export default {
     manual: '手动触发',
     parent: '父任务触发',
     api: 'API 触发',
+    flow: '工作流触发',
     other: '由其他调度中心触发',
   },
   clear: {

@@ -40,6 +40,7 @@ export default {
     manual: '手動觸發',
     parent: '父任務觸發',
     api: 'API 觸發',
+    flow: '工作流程觸發',
     other: '由其他調度中心觸發',
   },
   clear: {

@@ -25,6 +25,7 @@ export function targetOf(row: Pick<AuditRow, 'action' | 'target'>): RouteLocatio
   if (kind === 'token') return { name: 'tokens' }
   if (what === 'remove' || row.target === 0) return undefined
   if (kind === 'job' || row.action === 'run.clear') return { name: 'job', params: { id } }
+  if (kind === 'flow') return what === 'delete' ? undefined : { name: 'flow', params: { id } }
   if (kind === 'glue') return { name: 'glue', params: { id } }
   if (kind === 'run') return { name: 'run', params: { id } }
   if (kind === 'group') return { name: 'executor', params: { id } }

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// Flows: made by mouse, by keys and by a document; run, broken, and run on from the step that failed.
+import { afterAll, expect, test } from 'vitest'
+import { findViolations, findWide, settle } from '../look'
+import { closeBrowser, doTask, Person } from '../person'
+import { stage } from '../stage'
+
+afterAll(closeBrowser)
+
+interface FlowAnswer {
+  id: number
+  name: string
+  document: { steps: { name: string; type: string; jobId?: number; param?: string }[]; edges?: { from: string; to: string; on?: string }[] }
+}
+
+const nameOf = (what: string) => `${what}-${stage.language}`
+
+async function getFlow(p: Person, name: string): Promise<FlowAnswer> {
+  const found = await p.context.request.get(`${p.url}/api/v1/flows?name=${name}`)
+  const { items } = (await found.json()) as { items: { id: number; name: string }[] }
+  const id = items.find((f) => f.name === name)?.id
+  expect(id, `flow ${name}`).toBeDefined()
+  return (await (await p.context.request.get(`${p.url}/api/v1/flows/${id}`)).json()) as FlowAnswer
+}
+
+async function addFlow(p: Person, document: object): Promise<number> {
+  const answer = await p.context.request.post(`${p.url}/api/v1/flows`, { data: { document } })
+  expect(answer.status(), await answer.text()).toBe(201)
+  return ((await answer.json()) as { id: number }).id
+}
+
+const step = (p: Person, name: string) => p.page.locator(`[data-step="${name}"]`)
+const focused = (p: Person) => p.page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.step ?? '')
+
+async function chooseJob(p: Person, text: string): Promise<void> {
+  const field = p.get('step-form').locator('[data-test="job-select"] input')
+  await field.click()
+  await field.fill(text)
+  await p.page.getByRole('option', { name: text }).first().click()
+}
+
+test('a flow is made by mouse, and run', () =>
+  doTask('make a flow by mouse', { user: 'admin' }, async (p) => {
+    const name = nameOf('by-mouse')
+    await p.go('/flows')
+    await p.click(p.get('add-flow'))
+    await p.get('flow-name').fill(name)
+    await p.click(p.get('form-parameters'))
+    await p.click(p.get('parameter-add'))
+    await p.get('parameter-name').fill('region')
+    await p.get('parameter-default').fill('cn')
+    await p.click(p.get('add-first'))
+    await p.see(step(p, 'step'))
+    await chooseJob(p, 'nightly-close')
+    await p.get('step-param').locator('textarea').or(p.get('step-param')).first().waitFor()
+    await p.get('step-form').locator('textarea').first().fill('${flow.region}')
+    await p.click(p.get('flow-handle').first())
+    await p.see(step(p, 'step-2'))
+    await chooseJob(p, 'nightly-close')
+    await p.click(p.get('add-wait'))
+    await p.get('step-seconds').fill('1')
+    // Drawn with the mouse from the second step to the third.
+    const from = (await p.page.locator('.node', { has: step(p, 'step-2') }).locator('[data-test="flow-handle"]').boundingBox())!
+    const to = (await step(p, 'wait').boundingBox())!
+    await p.page.mouse.move(from.x + from.width / 2, from.y + from.height / 2)
+    await p.page.mouse.down()
+    await p.page.mouse.move(to.x + 30, to.y + 20, { steps: 4 })
+    await p.page.mouse.up()
+    await expect.poll(() => p.get('flow-edge').count()).toBe(2)
+    await p.see(p.get('flow-faults').getByText(p.w('flowEdit.fine')))
+    await p.click(p.get('flow-save'))
+    await p.see(p.page.getByRole('heading', { name }))
+    const { document } = await getFlow(p, name)
+    expect(document.steps.map((s) => s.name)).toEqual(['step', 'step-2', 'wait'])
+    expect(document.edges).toEqual([{ from: 'step', to: 'step-2' }, { from: 'step-2', to: 'wait' }])
+    await p.click(p.get('flow-run'))
+    await p.get('param-region').fill('eu')
+    await p.click(p.get('run-flow-go'))
+    await p.see(p.get('flow-run-sentence').locator('[data-state="success"]'), 60_000)
+    await p.click(step(p, 'step'))
+    await p.see(p.get('step-given').filter({ hasText: 'eu' }))
+  }))
+
+test('a flow is made by keys', () =>
+  doTask('make a flow by keys', { user: 'admin' }, async (p) => {
+    const name = nameOf('by-keys')
+    const { keyboard } = p.page
+    await p.go('/flows/new')
+    await p.get('flow-name').fill(name)
+    await p.get('add-wait').focus()
+    await keyboard.press('Enter')
+    await expect.poll(() => focused(p)).toBe('wait')
+    await keyboard.press('a')
+    await expect.poll(() => focused(p)).toBe('step')
+    await keyboard.press('a')
+    await expect.poll(() => focused(p)).toBe('step-2')
+    // The last one goes and comes back.
+    await keyboard.press('Delete')
+    await expect.poll(() => step(p, 'step-2').count()).toBe(0)
+    await keyboard.press('Control+z')
+    await p.see(step(p, 'step-2'))
+    await step(p, 'step').focus()
+    await keyboard.press('ArrowLeft')
+    await expect.poll(() => focused(p)).toBe('wait')
+    // From the first to the last one, besides the way over the second.
+    await keyboard.press('c')
+    await keyboard.press('ArrowRight')
+    await keyboard.press('ArrowRight')
+    await keyboard.press('Enter')
+    await expect.poll(() => p.get('flow-edge').count()).toBe(3)
+    await keyboard.press('Enter')
+    await expect.poll(() => p.get('step-name').evaluate((e) => e === document.activeElement)).toBe(true)
+    await keyboard.press('Control+a')
+    await keyboard.type('last')
+    await keyboard.press('Enter')
+    await p.see(step(p, 'last'))
+    for (const one of ['last', 'step']) {
+      await step(p, one).focus()
+      await keyboard.press('Enter')
+      await expect.poll(() => p.get('step-name').inputValue()).toBe(one)
+      await p.get('step-type').selectOption('approval')
+      await p.get('step-form').locator('textarea').first().fill('On?')
+    }
+    await p.see(p.get('flow-faults').getByText(p.w('flowEdit.fine')))
+    await keyboard.press('Control+s')
+    await p.see(p.page.getByRole('heading', { name }))
+    const { document: saved } = await getFlow(p, name)
+    expect(saved.steps.map((s) => [s.name, s.type])).toEqual([['wait', 'wait'], ['step', 'approval'], ['last', 'approval']])
+    expect(saved.edges).toHaveLength(3)
+  }))
+
+test('a flow is made by one document, and says what is wrong at its place', () =>
+  doTask('make a flow by a document', { user: 'admin' }, async (p) => {
+    const name = nameOf('by-document')
+    const document = (path: string) => ({
+      name,
+      steps: [
+        { name: 'a', type: 'wait', seconds: 1 },
+        { name: 'b', type: 'approval', text: `Go on at \${steps.${path}.endedAt}?` },
+      ],
+      edges: [{ from: 'a', to: 'b' }],
+    })
+    await p.go('/flows/new')
+    await p.click(p.get('view-text'))
+    const text = p.get('code-editor').locator('.cm-content')
+    await text.click()
+    await p.page.keyboard.press('Control+a')
+    await p.page.keyboard.insertText('{"steps": ')
+    await p.see(p.get('flow-text-wrong'))
+    await p.page.keyboard.press('Control+a')
+    await p.page.keyboard.insertText(JSON.stringify(document('c'), null, 2))
+    await p.see(p.get('flow-fault').filter({ hasText: 'c' }))
+    await p.see(text.locator('.cm-fault').first())
+    // From the fault to the field that has it, in the form.
+    await p.click(p.get('view-graph'))
+    await p.click(p.get('flow-fault'))
+    await p.get('step-form').locator('textarea').first().fill('Go on?')
+    await p.see(p.get('flow-faults').getByText(p.w('flowEdit.fine')))
+    await p.click(p.get('view-text'))
+    await p.see(text.filter({ hasText: 'Go on?' }))
+    await p.click(p.get('flow-save'))
+    await p.see(p.page.getByRole('heading', { name }))
+    // The second version, and what it has changed.
+    await p.click(p.get('flow-edit'))
+    await p.click(step(p, 'b'))
+    await p.get('step-form').locator('textarea').first().fill('Really?')
+    await p.click(p.get('flow-save'))
+    await p.click(p.get('tab-versions'))
+    await p.see(p.get('code-diff').filter({ hasText: 'Really?' }))
+    // A run that waits for a person.
+    await p.click(p.get('flow-run'))
+    await p.click(p.get('run-flow-go'))
+    await p.click(step(p, 'b'))
+    await p.see(p.get('step-approve'), 30_000)
+    await p.click(p.get('step-approve'))
+    await p.get('step-remark').fill('fine')
+    await p.click(p.get('step-go'))
+    await p.see(p.get('flow-run-sentence').locator('[data-state="success"]'), 30_000)
+  }))
+
+test('a run breaks, and goes on from the step that failed', () =>
+  doTask('a broken run goes on', { user: 'admin' }, async (p) => {
+    const id = await addFlow(p, {
+      name: nameOf('breaks'),
+      steps: [
+        { name: 'good', type: 'job', jobId: stage.jobs.stopped },
+        { name: 'bad', type: 'job', jobId: stage.jobs.breaking },
+        { name: 'then', type: 'job', jobId: stage.jobs.stopped },
+      ],
+      edges: [{ from: 'good', to: 'bad' }, { from: 'bad', to: 'then' }],
+    })
+    await p.go('/flows')
+    await p.click(p.page.locator(`[data-test="flow-row"][data-id="${id}"] [data-test="flow-row-run"]`))
+    await p.click(p.get('run-flow-go'))
+    await p.see(p.get('flow-run-sentence').locator('[data-state="failed"]'), 60_000)
+    await p.see(step(p, 'then').and(p.page.locator('[data-state="skipped"]')))
+    await p.click(step(p, 'bad'))
+    await expect.poll(() => p.get('step-panel').locator('h2').textContent()).toContain('bad')
+    await p.click(p.get('step-log'))
+    await p.see(p.get('log'))
+    const log = () => p.get('step-panel').locator('a[href*="/runs/"]').first().getAttribute('href')
+    const before = await log()
+    await p.click(p.get('run-rerun'))
+    await expect.poll(log, { timeout: 60_000 }).not.toBe(before)
+    await p.see(p.get('flow-run-sentence').locator('[data-state="failed"]'), 60_000)
+    await p.click(p.get('step-done'))
+    await p.click(p.get('step-go'))
+    await p.see(p.get('step-panel').getByText(p.w('editor.fault.required')))
+    await p.get('step-remark').fill('done by hand')
+    await p.click(p.get('step-go'))
+    await p.see(p.get('flow-run-sentence').locator('[data-state="success"]'), 60_000)
+    await p.see(p.get('step-panel').getByText('done by hand'))
+    await p.go('/flows')
+    await p.see(p.page.locator(`[data-test="flow-row"][data-id="${id}"] .ticks [data-state="success"]`))
+  }))
+
+const looks = [
+  { name: 'light', theme: 'light', width: 1280, height: 800 },
+  { name: 'dark', theme: 'dark', width: 1280, height: 800 },
+  { name: 'phone', theme: 'light', width: 390, height: 844 },
+] as const
+
+test.each(looks)('the pages of flows: $name', async (look) => {
+  const p = await Person.arrive({ user: 'admin', ...look })
+  const { id } = await getFlow(p, nameOf('breaks'))
+  const runs = await p.context.request.get(`${p.url}/api/v1/flow-runs?flow=${id}`)
+  const run = ((await runs.json()) as { items: { id: number }[] }).items[0]!.id
+  const wrong: string[] = []
+  for (const path of ['/flows', '/flows/new', `/flows/${id}`, `/flows/${id}/versions`, `/flows/${id}/edit`, `/flow-runs/${run}`]) {
+    p.problems.length = 0
+    await p.go(path)
+    await settle(p)
+    for (const found of [...(await findViolations(p)), ...(await p.page.evaluate(findWide)), ...p.problems]) wrong.push(`${path}: ${found}`)
+  }
+  await p.context.close()
+  expect(wrong).toEqual([])
+})
