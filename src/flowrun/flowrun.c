@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_MAX 500   /* in one move: what many runs cost together, each pays a part of */
+#define RUNS_MAX 500   /* in one move: what it costs in any case they share */
+#define FIRES_MAX 2000 /* in one move, and those of one run more */
 #define ASIDE_MAX 100  /* runs that could not be moved */
 #define ENDS_MAX 1000  /* likewise */
 #define POLL_MAX 5000  /* fires in one look for ends */
@@ -44,6 +45,7 @@ struct flowrun {
     int64_t aside[ASIDE_MAX];
     size_t aside_count;
     struct advance_tally tally;
+    bool cut; /* runs of the move were left for the next one */
     size_t param_max;
     /* of the turn */
     struct flow_epoch owned[STORE_SHARDS_MAX];
@@ -145,6 +147,10 @@ static enum err decide(void *arg, struct flow_moving *run, int64_t now_ms, struc
                               .arg = f->documents,
                               .param_max = f->param_max};
 
+    if (f->tally.tries >= FIRES_MAX) {
+        f->cut = true;
+        return ERR_OK;
+    }
     return advance_run(&a, run, now_ms, out, &f->tally, ec);
 }
 
@@ -181,6 +187,11 @@ static enum err follow(struct flowrun *f, struct flow_changes *changes, int64_t 
 /* Ends that were found and not taken in are of fires that nobody waits for, or the table says more than we know. */
 static void drop_ends(struct flowrun *f, const int64_t *ends, size_t count, struct flow_changes *changes)
 {
+    if (f->cut) {
+        changes->ended_count = sort_distinct(changes->ended, changes->ended_count);
+        flights_drop_logs(&f->flights, changes->ended, changes->ended_count);
+        return;
+    }
     flights_drop_logs(&f->flights, ends, count);
     if (changes->ended_count < count)
         memset(f->epochs, 0, sizeof f->epochs); /* they are read anew */
@@ -205,6 +216,7 @@ static enum err move_some(struct flowrun *f, struct store_session *s, const int6
     enum err e = documents_load(f->documents, s, runs, run_count, ec);
 
     f->tally = (struct advance_tally){0};
+    f->cut = false;
     if (!e)
         e = store_load_param_max(s, &f->param_max, ec);
     if (!e)

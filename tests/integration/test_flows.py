@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from harness.cluster import TOKEN
+from harness.executors import callback_entry
 from harness.flows import Flows
 from harness.process import wait_until
 
@@ -241,3 +243,30 @@ def test_schedules_and_what_happens_while_a_run_is_open(world, flows):
         flows.answer(node, work, nth=nth)
     wait_until(lambda: world.tables.value(
         "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = %s AND state = 2", (queue,)) == 2, 10, "both runs")
+
+
+def test_very_many_flows_that_start_at_the_same_moment(world, flows):
+    """More than are moved together, and more than are kept in memory."""
+    step = {"name": "wait", "type": "wait", "seconds": 1}
+    for number in range(700):
+        flows.start(flows.add(f"flow-{number}", steps=[step]), look_ms=253402300799999)
+    world.tables.execute("UPDATE shardwheel_flow_run SET look_ms = 0")
+    wait_until(lambda: world.tables.value("SELECT COUNT(*) FROM shardwheel_flow_run WHERE state = 2") == 700, 30,
+               "the ends of all runs")
+
+
+def test_maps_begin_part_by_part(world, flows):
+    """More fires than one move has, of several runs, at the start and with the ends of items; each once."""
+    each = flows.add_job("each")
+    flow = flows.add("map", parameters=[{"name": "items", "type": "json"}],
+                     steps=[{"name": "each", "type": "map", "jobId": each, "items": "flow.items", "param": "${index}",
+                             "parallel": 900}])
+    runs = [flows.start(flow, {"items": list(range(1000))}, look_ms=253402300799999) for _ in range(5)]
+    world.tables.execute("UPDATE shardwheel_flow_run SET look_ms = 0")
+    for first, last in ((0, 4500), (4500, 5000)):
+        wait_until(lambda: len(flows.executor.runs(each)) >= last, 60, f"{last} items")
+        entries = [callback_entry(run.logId, 200, "x") for run in flows.executor.runs(each)[first:last]]
+        assert flows.node.post("/api/callback", entries, TOKEN).code == 200
+    for run in runs:
+        assert flows.wait_end(run, 60) == "succeeded"
+    assert len(flows.executor.runs(each)) == len(world.tables.logs(each)) == 5000

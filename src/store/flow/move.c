@@ -8,15 +8,18 @@
 /* Shared: claims of the shard lock its row, and a move that is slow must not wait for other moves. A takeover waits for
  * us; we wait for one, and see its epoch. */
 static enum err hold_shards(struct store_session *s, const struct flow_epoch *epochs, size_t count, int *shards,
-                            size_t *held, struct errctx *ec)
+                            size_t *held, int64_t *now_ms, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     size_t i = 0, n = 0;
     enum err e = store_query(
-        s, &rows, ec, "SELECT shard, epoch FROM shardwheel_shard WHERE shard IN (?) ORDER BY shard LOCK IN SHARE MODE",
+        s, &rows, ec,
+        "SELECT shard, epoch, " STORE_NOW_MS " FROM shardwheel_shard WHERE shard IN (?) ORDER BY shard LOCK IN SHARE "
+        "MODE",
         sql_each(epochs, count, shard));
 
     while (!e && db_rows_next(rows)) {
+        *now_ms = db_int(rows, 2);
         while (i < count && epochs[i].shard < db_int(rows, 0))
             i++;
         if (i < count && epochs[i].shard == db_int(rows, 0) && epochs[i].epoch == db_int(rows, 1))
@@ -45,13 +48,11 @@ static enum err move_in_txn(struct store_session *s, const struct flow_move_orde
                             struct flow_changes *out, struct errctx *ec)
 {
     int64_t now_ms = 0;
-    enum err e = hold_shards(s, order->epochs, order->epoch_count, batch->shards, &batch->shard_count, ec);
+    enum err e = hold_shards(s, order->epochs, order->epoch_count, batch->shards, &batch->shard_count, &now_ms, ec);
 
     if (e || batch->shard_count == 0)
         return e;
-    e = store_number(s, 0, &now_ms, ec, "SELECT " STORE_NOW_MS);
-    if (!e)
-        e = flow_batch_read(s, order, batch, now_ms, ec);
+    e = flow_batch_read(s, order, batch, now_ms, ec);
     if (!e)
         e = write_looked_at(s, batch, ec);
     for (size_t i = 0; i < batch->runs.count && !e; i++)

@@ -48,6 +48,9 @@ static enum err lock_runs(struct store_session *s, const struct flow_move_order 
     FIELDS(type, now.state, now.log_id, now.tries, now.lost, now.wake_ms, now.started_ms, now.ended_ms, now.code),     \
         NULL_TEXTS(type, now.address, now.result, now.message)
 #define TRY_COLUMNS "state, log_id, tries, lost, wake_ms, started_ms, ended_ms, code, address, result, message"
+#define TRY_COLUMNS_OF(t)                                                                                              \
+    t ".state, " t ".log_id, " t ".tries, " t ".lost, " t ".wake_ms, " t ".started_ms, " t ".ended_ms, " t ".code, " t \
+      ".address, " t ".result, " t ".message"
 
 static enum err read_steps(struct store_session *s, struct flow_batch *batch, struct errctx *ec)
 {
@@ -108,6 +111,16 @@ static enum err read_ends(struct store_session *s, const struct flow_move_order 
     return e;
 }
 
+static int compare_items(const void *a, const void *b)
+{
+    const struct flow_item_row *x = a, *y = b;
+    int c = compare_int64(&x->run_id, &y->run_id);
+
+    if (c == 0)
+        c = (x->step > y->step) - (x->step < y->step);
+    return c ? c : (x->item > y->item) - (x->item < y->item);
+}
+
 static enum err read_items(struct store_session *s, struct flow_batch *batch, int64_t now_ms, struct errctx *ec)
 {
     static const struct row_type items =
@@ -118,13 +131,22 @@ static enum err read_items(struct store_session *s, struct flow_batch *batch, in
         some |= batch->steps.items[i].items > 0 && batch->steps.items[i].now.state == FLOW_RUNNING;
     if (!some)
         return ERR_OK;
-    struct sqlbuf *q = store_sql(
-        s, "SELECT run_id, step, item, " TRY_COLUMNS " FROM shardwheel_flow_item WHERE run_id IN (?) AND (wake_ms <= ?",
-        sql_each(batch->runs.items, batch->runs.count, id), now_ms);
-    if (batch->ends.count > 0)
-        sql_put(q, " OR log_id IN (?)", sql_each(batch->ends.items, batch->ends.count, log_id));
-    sql_puts(q, ") ORDER BY run_id, step, item");
+    store_sql(s,
+              "SELECT run_id, step, item, " TRY_COLUMNS " FROM shardwheel_flow_item FORCE INDEX "
+              "(shardwheel_flow_item_wake) WHERE run_id IN (?) AND wake_ms <= ?",
+              sql_each(batch->runs.items, batch->runs.count, id), now_ms);
     enum err e = store_append_list(s, &items, &batch->items, ec);
+    if (!e && batch->ends.count > 0) {
+        /* Which have ended say their fires: to look for their rows among all items of the run takes long. */
+        store_sql(s,
+                  "SELECT i.run_id, i.step, i.item, " TRY_COLUMNS_OF("i") " FROM shardwheel_flow_fire f STRAIGHT_JOIN "
+                  "shardwheel_flow_item i ON i.run_id = f.run_id AND i.step = f.step AND i.item = f.item WHERE "
+                  "f.log_id IN (?) AND i.log_id = f.log_id AND (i.wake_ms IS NULL OR i.wake_ms > ?)",
+                  sql_each(batch->ends.items, batch->ends.count, log_id), now_ms);
+        e = store_append_list(s, &items, &batch->items, ec);
+    }
+    if (batch->items.count > 0)
+        qsort(batch->items.items, batch->items.count, sizeof *batch->items.items, compare_items);
     SLICES(batch, batch->items, items, item_count);
     if (e)
         return e;
@@ -141,8 +163,8 @@ static enum err read_items(struct store_session *s, struct flow_batch *batch, in
 
     static const struct row_type wakes = ROWS(struct flow_wake, FIELDS(struct flow_wake, run_id, wake_ms));
     store_sql(s,
-              "SELECT run_id, MIN(wake_ms) FROM shardwheel_flow_item WHERE run_id IN (?) AND wake_ms > ? GROUP BY "
-              "run_id ORDER BY run_id",
+              "SELECT run_id, MIN(wake_ms) FROM shardwheel_flow_item FORCE INDEX (shardwheel_flow_item_wake) WHERE "
+              "run_id IN (?) AND wake_ms > ? GROUP BY run_id ORDER BY run_id",
               sql_each(batch->runs.items, batch->runs.count, id), now_ms);
     e = store_append_list(s, &wakes, &batch->wakes, ec);
     SLICES(batch, batch->wakes, wakes, wake_count);
@@ -171,15 +193,22 @@ static enum err read_results(struct store_session *s, struct flow_batch *batch, 
     return e;
 }
 
+/* Whoever asks sets look_ms to 0. */
 static enum err read_asks(struct store_session *s, struct flow_batch *batch, struct errctx *ec)
 {
     static const struct row_type asks =
         ROWS(struct flow_ask, FIELDS(struct flow_ask, id, run_id, step, action, who, remark));
 
-    store_sql(s,
-              "SELECT id, run_id, step, action, who, remark FROM shardwheel_flow_request WHERE run_id IN (?) ORDER BY "
-              "run_id, id",
-              sql_each(batch->runs.items, batch->runs.count, id));
+    struct sqlbuf *q =
+        store_start_sql(s, "SELECT id, run_id, step, action, who, remark FROM shardwheel_flow_request WHERE run_id IN (");
+    size_t n = 0;
+
+    for (size_t i = 0; i < batch->runs.count; i++)
+        if (batch->runs.items[i].look_ms == 0)
+            sql_put(q, "??", sql_word(n++ ? "," : ""), batch->runs.items[i].id);
+    if (n == 0)
+        return ERR_OK;
+    sql_puts(q, ") ORDER BY run_id, id");
     enum err e = store_append_list(s, &asks, &batch->asks, ec);
     SLICES(batch, batch->asks, asks, ask_count);
     return e;
