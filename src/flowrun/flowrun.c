@@ -347,8 +347,7 @@ static enum err look_and_move(struct flowrun *f, struct store_session *s, struct
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */
 
-static enum err start_due(struct flowrun *f, struct store_session *s, const struct due_flow *due, int64_t now_s,
-                          struct errctx *ec)
+static enum err start_due(struct flowrun *f, struct store_session *s, const struct due_flow *due, struct errctx *ec)
 {
     struct flow_start start = {.flow = *due};
     const struct advance_flow *flow = NULL;
@@ -362,8 +361,8 @@ static enum err start_due(struct flowrun *f, struct store_session *s, const stru
     } else if (e) {
         return e;
     } else {
-        schedules_plan(flow_get_settings(flow->flow), flow->zone ? flow->zone : f->opts.zone, f->opts.max_year, now_s,
-                       &start);
+        schedules_plan(flow_get_settings(flow->flow), flow->zone ? flow->zone : f->opts.zone, f->opts.max_year,
+                       due->now_s, &start);
     }
     f->moved = true;
     return store_start_due_flow(s, (struct flow_epoch){shard, f->epochs[shard]}, &start, ec);
@@ -371,13 +370,12 @@ static enum err start_due(struct flowrun *f, struct store_session *s, const stru
 
 static enum err start_all_due(struct flowrun *f, struct store_session *s, struct errctx *ec)
 {
-    int64_t now_s = time_floor_div(clock_wall_ms(f->clock), 1000);
     struct due_flow *due = NULL;
     size_t n = 0;
-    enum err e = store_find_due_flows(s, f->shards, f->owned_count, f->n, now_s, DUE_MAX, &due, &n, ec);
+    enum err e = store_find_due_flows(s, f->shards, f->owned_count, f->n, DUE_MAX, &due, &n, ec);
 
     for (size_t i = 0; i < n && !e; i++) {
-        e = start_due(f, s, &due[i], now_s, ec);
+        e = start_due(f, s, &due[i], ec);
         if (e == ERR_STATE || e == ERR_CONFLICT) /* fenced, or somebody holds it */
             e = ERR_OK;
     }

@@ -233,11 +233,12 @@ struct due_flow {
     int64_t id;
     int version;
     int64_t next_s;
+    int64_t now_s; /* when this was read, by the clock of the database */
 };
-/* Flows of those shards whose schedule is followed and which are due; at most max, free with free. */
+/* Flows of those shards whose schedule is followed and which are due by the clock of the database; at most max, free
+ * with free. */
 MUST_CHECK enum err store_find_due_flows(struct store_session *s, const int *shards, size_t shard_count, int n,
-                                         int64_t now_s, size_t max, struct due_flow **out, size_t *count,
-                                         struct errctx *ec);
+                                         size_t max, struct due_flow **out, size_t *count, struct errctx *ec);
 /* What becomes of a due flow. */
 struct flow_start {
     struct due_flow flow;

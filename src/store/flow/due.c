@@ -5,12 +5,16 @@
 
 #include <inttypes.h>
 
-enum err store_find_due_flows(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t now_s,
-                              size_t max, struct due_flow **out, size_t *count, struct errctx *ec)
+#define NOW_S "(" STORE_NOW_MS " DIV 1000)"
+
+/* The end of a run gives a flow with a delay its next due time, by this clock: by another one that is ahead the flow
+ * would be due at once, again and again. */
+enum err store_find_due_flows(struct store_session *s, const int *shards, size_t shard_count, int n, size_t max,
+                              struct due_flow **out, size_t *count, struct errctx *ec)
 {
-    static const struct row_type flows = ROWS(struct due_flow, FIELDS(struct due_flow, id, version, next_s));
-    struct sqlbuf *q =
-        store_sql(s, "SELECT id, version, next_s FROM shardwheel_flow WHERE next_s <= ? AND started = 1", now_s);
+    static const struct row_type flows = ROWS(struct due_flow, FIELDS(struct due_flow, id, version, next_s, now_s));
+    struct sqlbuf *q = store_sql(s, "SELECT id, version, next_s, " NOW_S " FROM shardwheel_flow WHERE next_s <= " NOW_S
+                                    " AND started = 1");
 
     sql_and_shards(q, "id", shards, shard_count, n);
     sql_put(q, " ORDER BY next_s, id LIMIT ?", (int64_t)max);

@@ -392,16 +392,18 @@ static int compare_due(const void *a, const void *b)
     return c ? c : compare_int64(&x->id, &y->id);
 }
 
-enum err store_find_due_flows(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t now_s,
-                              size_t max, struct due_flow **out, size_t *count, struct errctx *ec)
+enum err store_find_due_flows(struct store_session *s, const int *shards, size_t shard_count, int n, size_t max,
+                              struct due_flow **out, size_t *count, struct errctx *ec)
 {
     struct memory_db *db = s->st->db;
+    int64_t now_s;
     struct due_flow *list;
     size_t found = 0;
     enum err e = memory_reach(s, ec);
 
     if (e)
         return e;
+    now_s = memory_db_wall_ms(db) / 1000;
     list = calloc(db->flow_count + 1, sizeof *list);
     if (!list)
         abort();
@@ -409,7 +411,7 @@ enum err store_find_due_flows(struct store_session *s, const int *shards, size_t
         const struct memory_flow *flow = &db->flows[i];
 
         if (flow->started && flow->next_s && flow->next_s <= now_s && is_among(shards, shard_count, flow->id % n))
-            list[found++] = (struct due_flow){flow->id, flow->version, flow->next_s};
+            list[found++] = (struct due_flow){flow->id, flow->version, flow->next_s, now_s};
     }
     qsort(list, found, sizeof *list, compare_due);
     *out = list;
