@@ -149,7 +149,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_channel (
 CREATE TABLE IF NOT EXISTS shardwheel_told (
   id BIGINT NOT NULL AUTO_INCREMENT,
   at_ms BIGINT NOT NULL COMMENT 'when a receiver took the message, or it was given up; by the clock of the database',
-  event VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'job_failed, job_recovered, executor_offline',
+  event VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'job_failed, job_recovered, executor_offline, flow_failed, flow_late, flow_recovered',
   job_id INT NOT NULL COMMENT '0: it is about no job',
   log_id BIGINT NOT NULL,
   app_name VARCHAR(64) NOT NULL COMMENT 'of the executor group',
@@ -269,6 +269,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_flow (
   started TINYINT NOT NULL COMMENT '1: its schedule is followed',
   version INT NOT NULL COMMENT 'the newest one, with which new runs begin',
   next_s BIGINT NULL COMMENT 'epoch second of its next due time; NULL: none',
+  failing TINYINT NOT NULL DEFAULT 0 COMMENT '1: its last run that ended by itself failed',
   changed_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
   PRIMARY KEY (id),
   UNIQUE KEY shardwheel_flow_name (name),
@@ -372,4 +373,14 @@ CREATE TABLE IF NOT EXISTS shardwheel_flow_request (
   remark VARCHAR(500) NOT NULL,
   PRIMARY KEY (id),
   KEY shardwheel_flow_request_run (run_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_flow_alarm (
+  id BIGINT NOT NULL AUTO_INCREMENT COMMENT 'what people are to be told of a flow; deleted when they were',
+  flow_id INT NOT NULL,
+  run_id BIGINT NOT NULL,
+  event VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'failed, late, recovered',
+  at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  PRIMARY KEY (id),
+  KEY shardwheel_flow_alarm_at (at_ms)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

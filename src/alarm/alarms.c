@@ -18,6 +18,7 @@
 #include "alarm/recovery.h"
 #include "alarm/tellings.h"
 #include "alarm/template.h"
+#include "shardwheel/flow.h"
 #include "shardwheel/store/conn.h"
 #include "shardwheel/store/registry.h"
 
@@ -25,6 +26,7 @@
 #define LEASE_MS 5000      /* from one try to get or renew the lease to the next */
 #define SLOW_LOOK_MS 10000 /* at runs of failing jobs, and at executors */
 #define FORGET_MS 60000
+#define FLOW_ALARMS_MAX 1000                      /* that are looked at: more wait until some of them were told */
 #define SILENT_MS (INT64_C(7) * 24 * 3600 * 1000) /* a job that neither fails nor succeeds is forgotten */
 
 struct alarms {
@@ -83,13 +85,14 @@ static void post_all(struct alarms *a, struct outlet_posts *posts)
 }
 
 /* Takes the message, which may be NULL when out of memory. */
-static enum err tell(struct alarms *a, const struct telling *what, struct message *message, const char *emails,
-                     struct errctx *ec)
+static enum err tell(struct alarms *a, const struct telling *what, struct message *message, const char *const *apps,
+                     size_t app_count, const char *emails, struct errctx *ec)
 {
     struct telling *t = calloc(1, sizeof *t);
     struct outlet_posts posts = {0};
-    enum err e = t && message ? outlets_collect(a->in_use.outlets, message->app_name, emails, message, t, &posts, ec)
+    enum err e = t && message ? outlets_collect_for(a->in_use.outlets, apps, app_count, emails, message, t, &posts, ec)
                               : err_set(ec, ERR_NOMEM, "out of memory for an alarm");
+    int64_t flow = message ? message->flow_id : 0;
 
     message_unref(message);
     if (e) {
@@ -101,7 +104,10 @@ static enum err tell(struct alarms *a, const struct telling *what, struct messag
     t->failed = posts.refused > 0;
     t->is_unwanted = posts.count == 0 && posts.refused == 0;
     tellings_add(&a->tellings, t);
-    if (posts.refused > 0)
+    if (posts.refused > 0 && flow)
+        log_limited(&a->failed_log, a->clock, LOG_WARN, "alarm", "event=mail_address_refused flow=%" PRId64 " alarm=%s",
+                    flow, log_quote(emails).s);
+    else if (posts.refused > 0)
         log_limited(&a->failed_log, a->clock, LOG_WARN, "alarm",
                     "event=mail_address_refused job=%" PRId64 " log=%" PRId64 " alarm_email=%s", what->due.job_id,
                     what->due.last_log, log_quote(emails).s);
@@ -126,7 +132,8 @@ static enum err tell_job(struct alarms *a, struct store_session *s, const struct
     if (e == ERR_NOTFOUND || (!e && !facts.job_exists))
         e = end_untold(a, s, what, ec);
     else if (!e)
-        e = tell(a, what, message_create_job(&a->wording, what->event, &facts, what->due.failures), facts.emails, ec);
+        e = tell(a, what, message_create_job(&a->wording, what->event, &facts, what->due.failures), &facts.app_name, 1,
+                 facts.emails, ec);
     alarm_facts_fini(&facts);
     return e;
 }
@@ -146,6 +153,101 @@ static enum err tell_all_due(struct alarms *a, struct store_session *s, struct e
     free(list);
     return e;
 }
+
+/* ---- flows ------------------------------------------------------------------------------------------------------- */
+
+/* NULL: the document is gone, or cannot be read. */
+static enum err read_flow(const char *document, struct flow **out, struct errctx *ec)
+{
+    struct flow_faults *faults = malloc(sizeof *faults);
+    enum err e = ERR_OK;
+
+    if (faults && document)
+        e = flow_load(document, strlen(document), out, faults, ec);
+    else if (!faults)
+        e = err_set(ec, ERR_NOMEM, "out of memory for an alarm");
+    free(faults);
+    return e == ERR_INPUT ? ERR_OK : e;
+}
+
+static enum err load_apps(struct store_session *s, const struct flow *flow, struct app_names *out, struct errctx *ec)
+{
+    int64_t ids[FLOW_STEPS_MAX];
+    size_t count = 0;
+
+    for (size_t i = 0; flow && i < flow_count_steps(flow); i++)
+        if (flow_get_step(flow, i)->job_id > 0)
+            ids[count++] = flow_get_step(flow, i)->job_id;
+    return store_load_app_names(s, ids, count, out, ec);
+}
+
+static void put_reason(struct buf *out, enum alarm_event event, const struct flow_alarm *alarm, const struct flow *flow)
+{
+    bool has_step = flow && alarm->step >= 0 && (size_t)alarm->step < flow_count_steps(flow);
+
+    buf_puts(out, "");
+    if (event == ALARM_EVENT_FLOW_LATE && flow)
+        buf_printf(out, "it is not over after %" PRId64 " s", flow_get_settings(flow)->deadline_s);
+    else if (event == ALARM_EVENT_FLOW_FAILED && alarm->why[0])
+        buf_puts(out, alarm->why);
+    else if (event == ALARM_EVENT_FLOW_FAILED && has_step)
+        buf_printf(out, "step %s: %s", flow_get_step(flow, (size_t)alarm->step)->name, alarm->step_why);
+}
+
+static enum err tell_flow(struct alarms *a, struct store_session *s, const struct flow_alarm *alarm, struct errctx *ec)
+{
+    struct telling what = {.event = alarm->event[0] == 'f'   ? ALARM_EVENT_FLOW_FAILED
+                                    : alarm->event[0] == 'l' ? ALARM_EVENT_FLOW_LATE
+                                                             : ALARM_EVENT_FLOW_RECOVERED,
+                           .flow_alarm = alarm->id};
+    struct buf apps = {0}, reason = {0};
+    struct app_names names = {0};
+    struct flow *flow = NULL;
+    enum err e = read_flow(alarm->document, &flow, ec);
+
+    if (!e)
+        e = load_apps(s, flow, &names, ec);
+    buf_puts(&apps, "");
+    for (size_t i = 0; i < names.count; i++)
+        buf_printf(&apps, "%s%s", i ? "," : "", names.names[i]);
+    put_reason(&reason, what.event, alarm, flow);
+    if (!e && (buf_failed(&apps) || buf_failed(&reason)))
+        e = err_set(ec, ERR_NOMEM, "out of memory for an alarm");
+    if (!e)
+        e = tell(a, &what, message_create_flow(&a->wording, what.event, alarm, apps.data, reason.data),
+                 names.count ? names.names : (const char *const[]){NULL}, names.count,
+                 flow ? flow_get_settings(flow)->mails : "", ec);
+    buf_fini(&apps);
+    buf_fini(&reason);
+    app_names_fini(&names);
+    flow_destroy(flow);
+    return e;
+}
+
+static enum err tell_flows(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    int64_t ids[FLOW_ALARMS_MAX];
+    size_t count = 0;
+    enum err e = store_find_flow_alarms(s, ids, FLOW_ALARMS_MAX, &count, ec);
+
+    for (size_t i = 0; i < count && !e && !worker_is_stopping(&a->worker); i++) {
+        struct flow_alarm alarm = {0};
+
+        if (a->tellings.count >= ALARMS_TELLING_MAX || !may_send(a))
+            break;
+        if (tellings_has_flow_alarm(&a->tellings, ids[i]))
+            continue;
+        e = store_load_flow_alarm(s, ids[i], &alarm, ec);
+        if (!e)
+            e = alarm.name[0] ? tell_flow(a, s, &alarm, ec) : store_end_flow_alarm(s, ids[i], ec);
+        else if (e == ERR_NOTFOUND)
+            e = ERR_OK;
+        flow_alarm_fini(&alarm);
+    }
+    return e;
+}
+
+/* ---- jobs that work again ---------------------------------------------------------------------------------------- */
 
 static enum err look_at_runs(struct alarms *a, struct store_session *s, struct errctx *ec)
 {
@@ -235,6 +337,8 @@ static enum err write_end(struct alarms *a, struct store_session *s, const struc
     size_t result = failed ? 0 : t->is_unwanted ? 1 : 2;
     enum err e;
 
+    if (t->flow_alarm)
+        return store_end_flow_alarm(s, t->flow_alarm, ec);
     if (t->event == ALARM_EVENT_RECOVERED)
         return store_end_failing(s, &t->job, ec);
     e = store_end_alarm(s, &t->due, failed ? ALARM_FAILED : ALARM_DONE, a->opts.quiet_ms, ec);
@@ -324,6 +428,8 @@ static enum err work(struct alarms *a, struct store_session *s, struct errctx *e
     if (e || !a->held || !may_send(a))
         return e;
     e = tell_all_due(a, s, ec);
+    if (!e)
+        e = tell_flows(a, s, ec);
     if (!e && now_ms >= a->slow_mono_ms) {
         a->slow_mono_ms = now_ms + SLOW_LOOK_MS;
         if (a->opts.tell_recovery)

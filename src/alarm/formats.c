@@ -101,6 +101,11 @@ static void put_json(struct buf *out, const struct message *m, int64_t now_ms)
         put_member(out, "time", m->time);
         put_member(out, "link", m->link);
     }
+    if (m->flow_id) {
+        buf_printf(out, ",\"flowId\":%" PRId64 ",\"runId\":%" PRId64, m->flow_id, m->run_id);
+        put_member(out, "flow", m->job_name);
+        put_member(out, "reason", m->reason);
+    }
     buf_putc(out, '}');
 }
 

@@ -28,7 +28,8 @@
 
 const char *alarm_event_name(enum alarm_event event)
 {
-    static const char *const names[] = {"job_failed", "job_recovered", "executor_offline", "test"};
+    static const char *const names[] = {"job_failed",  "job_recovered", "executor_offline", "test",
+                                        "flow_failed", "flow_late",     "flow_recovered"};
 
     return names[event];
 }
@@ -278,6 +279,36 @@ struct message *message_create_offline(const struct wording *wording, const char
     buf_puts(&text, "\ntold by: ");
     text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
     return create_plain(wording, ALARM_EVENT_OFFLINE, app, &title, &text);
+}
+
+struct message *message_create_flow(const struct wording *wording, enum alarm_event event,
+                                    const struct flow_alarm *alarm, const char *apps, const char *reason)
+{
+    const char *what = event == ALARM_EVENT_FLOW_FAILED ? "Flow failed"
+                       : event == ALARM_EVENT_FLOW_LATE ? "Flow is late"
+                                                        : "Flow works again";
+    struct buf title = {0}, text = {0};
+    struct message *m;
+
+    buf_printf(&title, "%s: %s (run %" PRId64 ")", what, alarm->name, alarm->run_id);
+    buf_printf(&text, "flow: %" PRId64 " %s\nrun: %" PRId64 "\n", alarm->flow_id, alarm->name, alarm->run_id);
+    if (*reason) {
+        buf_puts(&text, "reason: ");
+        text_put_utf8(&text, reason, strlen(reason), REASON_MAX_BYTES);
+        buf_putc(&text, '\n');
+    }
+    buf_puts(&text, "told by: ");
+    text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
+    m = create_plain(wording, event, apps, &title, &text);
+    if (!m)
+        return NULL;
+    m->flow_id = alarm->flow_id;
+    m->run_id = alarm->run_id;
+    free(m->job_name);
+    free(m->reason);
+    m->job_name = copy_fitted(alarm->name, NAME_MAX_BYTES);
+    m->reason = copy_fitted(reason, REASON_MAX_BYTES);
+    return finish(m);
 }
 
 struct message *message_create_test(const struct wording *wording, const char *app)

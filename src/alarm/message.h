@@ -9,7 +9,15 @@
 
 #include "shardwheel/store/alarm.h"
 
-enum alarm_event { ALARM_EVENT_FAILED, ALARM_EVENT_RECOVERED, ALARM_EVENT_OFFLINE, ALARM_EVENT_TEST };
+enum alarm_event {
+    ALARM_EVENT_FAILED,
+    ALARM_EVENT_RECOVERED,
+    ALARM_EVENT_OFFLINE,
+    ALARM_EVENT_TEST,
+    ALARM_EVENT_FLOW_FAILED,
+    ALARM_EVENT_FLOW_LATE,
+    ALARM_EVENT_FLOW_RECOVERED,
+};
 
 struct message {
     _Atomic int refs; /* [atomic] */
@@ -17,12 +25,14 @@ struct message {
     enum alarm_event event;
     char *title;
     char *text;
-    char *html; /* body of a mail */
-    int64_t job_id;
+    char *html;      /* body of a mail */
+    int64_t job_id;  /* 0: it is about no job */
+    int64_t flow_id; /* 0: it is about no flow */
+    int64_t run_id;  /* of the flow */
     int64_t log_id;
     int64_t count;
     int code;
-    char *job_name;
+    char *job_name; /* or that of the flow */
     char *group_name;
     char *app_name;
     char *reason;
@@ -48,6 +58,10 @@ struct message *message_create_job(const struct wording *wording, enum alarm_eve
 /* Executors of a group are gone: `addresses` one to a line; `left`: how many others there are. */
 struct message *message_create_offline(const struct wording *wording, const char *app, const char *addresses,
                                        size_t gone, size_t left);
+/* A run of a flow has failed, is late, or ended well after one that failed. `apps`: the groups of its jobs, between
+ * commas; `reason`: "" for none. */
+struct message *message_create_flow(const struct wording *wording, enum alarm_event event,
+                                    const struct flow_alarm *alarm, const char *apps, const char *reason);
 struct message *message_create_test(const struct wording *wording, const char *app);
 
 #endif

@@ -184,15 +184,24 @@ static enum err add_mails(struct outlets *o, const char *emails, struct message 
     return e;
 }
 
-enum err outlets_collect(struct outlets *o, const char *app, const char *emails, struct message *message, void *owner,
-                         struct outlet_posts *out, struct errctx *ec)
+/* `apps` NULL: every channel does. */
+static bool serves_one(const struct channel *channel, const char *const *apps, size_t count)
+{
+    for (size_t i = 0; apps && i < count; i++)
+        if (channel_serves(channel, apps[i]))
+            return true;
+    return !apps || (count == 0 && channel_serves(channel, NULL));
+}
+
+enum err outlets_collect_for(struct outlets *o, const char *const *apps, size_t app_count, const char *emails,
+                             struct message *message, void *owner, struct outlet_posts *out, struct errctx *ec)
 {
     struct outlet_posts posts = {0};
     enum err e = add_mails(o, emails, message, owner, &posts, ec);
 
     for (size_t i = 0; i < o->channels.count && !e; i++) {
         const struct channel *channel = &o->channels.items[i];
-        if (app && !channel_serves(channel, app))
+        if (!serves_one(channel, apps, app_count))
             continue;
         if (channel->kind == CHANNEL_MAIL)
             e = add_mails(o, channel->target, message, owner, &posts, ec);
@@ -205,6 +214,12 @@ enum err outlets_collect(struct outlets *o, const char *app, const char *emails,
     }
     *out = posts;
     return ERR_OK;
+}
+
+enum err outlets_collect(struct outlets *o, const char *app, const char *emails, struct message *message, void *owner,
+                         struct outlet_posts *out, struct errctx *ec)
+{
+    return outlets_collect_for(o, app ? &app : NULL, 1, emails, message, owner, out, ec);
 }
 
 void outlet_posts_fini(struct outlet_posts *posts, bool with_parcels)

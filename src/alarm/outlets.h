@@ -43,8 +43,11 @@ struct outlet_posts {
     size_t refused;   /* mail addresses that are none, and mails without a mail server */
     bool has_address; /* of mails there was more than commas and blanks */
 };
-/* For the channels of the group (NULL: for all, whatever group they are for), and the addresses of the job ("" for
- * none); each address once. */
+/* For the channels of those groups, of one group (NULL: for all, whatever group they are for), and the addresses of the
+ * job ("" for none); each address once. */
+MUST_CHECK enum err outlets_collect_for(struct outlets *o, const char *const *apps, size_t app_count,
+                                        const char *emails, struct message *message, void *owner,
+                                        struct outlet_posts *out, struct errctx *ec);
 MUST_CHECK enum err outlets_collect(struct outlets *o, const char *app, const char *emails, struct message *message,
                                     void *owner, struct outlet_posts *out, struct errctx *ec);
 void outlet_posts_fini(struct outlet_posts *posts, bool with_parcels);

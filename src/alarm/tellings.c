@@ -72,6 +72,16 @@ bool tellings_has_job(struct tellings *all, int64_t job_id)
     return find(all, is_of_job, job_id) != NULL;
 }
 
+static bool is_flow_alarm(const struct telling *t, int64_t id)
+{
+    return t->flow_alarm == id;
+}
+
+bool tellings_has_flow_alarm(struct tellings *all, int64_t id)
+{
+    return find(all, is_flow_alarm, id) != NULL;
+}
+
 struct telling *tellings_find_ended(struct tellings *all)
 {
     return find(all, is_ended, true);

@@ -15,7 +15,8 @@
 
 struct telling {
     LIST_ENTRY(telling) in_list; /* [lock] */
-    enum alarm_event event;      /* [const] FAILED or RECOVERED */
+    enum alarm_event event;      /* [const] FAILED or RECOVERED, of a job or of a flow; or FLOW_LATE */
+    int64_t flow_alarm;          /* [const] id; 0: it is about a job */
     struct due_alarm due;        /* [const] */
     struct failing_job job;      /* [const] RECOVERED */
     bool is_unwanted;            /* [const] nobody was to be told after all */
@@ -38,6 +39,7 @@ void tellings_remove(struct tellings *all, struct telling *t); /* and frees it *
 /* What came of a parcel of t. True: it was the last one. */
 bool tellings_note(struct tellings *all, struct telling *t, const struct parcel *d);
 bool tellings_has_job(struct tellings *all, int64_t job_id);
+bool tellings_has_flow_alarm(struct tellings *all, int64_t id);
 /* One whose parcels are all back, which nobody but the caller changes any more; NULL: there is none. */
 struct telling *tellings_find_ended(struct tellings *all);
 bool tellings_are_ended(struct tellings *all); /* all of them */

@@ -118,6 +118,8 @@ static enum err end_run(struct work *w, enum flow_run_state state, const char *m
         if (settings->delay_s && (w->run->kind[0] == 'C' || w->run->kind[0] == 'F'))
             w->run->flow_next_s = time_floor_div(w->now_ms, 1000) + settings->delay_s;
     }
+    if (!w->run->parent_run && state != FLOW_RUN_CANCELLED)
+        w->run->news = state == FLOW_RUN_SUCCEEDED ? FLOW_NEWS_GOOD : FLOW_NEWS_FAILED;
     w->tally->runs_succeeded += state == FLOW_RUN_SUCCEEDED;
     w->tally->runs_failed += state == FLOW_RUN_FAILED;
     w->tally->runs_cancelled += state == FLOW_RUN_CANCELLED;
@@ -137,6 +139,7 @@ static void check_deadline(struct work *w)
     }
     w->run->late_told = true;
     w->run->changed = true;
+    w->run->news = FLOW_NEWS_LATE;
     w->tally->late = true;
 }
 

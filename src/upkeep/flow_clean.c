@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "upkeep/flow_clean.h"
 
+#include "shardwheel/store/alarm.h"
 #include "upkeep/clean.h"
 
 #include <inttypes.h>
@@ -59,7 +60,9 @@ static enum err delete_gone(struct store_session *s, bool *done, struct errctx *
     enum err e = store_find_gone_flow(s, &id, ec);
 
     *done = id == 0;
-    return e || *done ? e : store_delete_flow_runs(s, id, &more, ec);
+    if (e)
+        return e;
+    return *done ? store_forget_flow_alarms(s, ec) : store_delete_flow_runs(s, id, &more, ec);
 }
 
 /* *done: the round has ended. */

@@ -7,6 +7,7 @@ import pytest
 
 from harness.cluster import TOKEN
 from harness.executors import callback_entry
+from harness.flows import Flows
 from harness.mail import MailServer
 from harness.node import options, run_shardwheel
 from harness.process import wait_until
@@ -339,3 +340,68 @@ def test_a_setting_keeps_webhooks_out_of_the_console(world, hooks):
     admin = Api(node, add_token(world.tables, add_user(world.tables, "alarm-admin", role=1)))
     admin.refused("POST", "/alarms/channels", {"kind": "json", "url": hooks.url("json")}, 403, kind="off")
     assert admin.good("GET", "/alarms/channels") == {"mail": False, "canAdd": False, "items": []}
+
+
+def test_flows_that_fail_are_late_and_work_again(world, hooks, mail_server):
+    """Once each, to the addresses of the document and the channels of its groups; steps that are flows do not count."""
+    keys = {**mail_server.keys(), "shardwheel.alarm.every": "1h", "shardwheel.alarm.offline": "off",
+            **channels(f"json={hooks.url('json')}", f"json={hooks.url('json-mine')} groups=flow-app,other",
+                       f"json={hooks.url('json-other')} groups=other")}
+    flows = Flows(world, keys=keys, app_name="flow-app")
+    tables, node = world.tables, flows.node
+    work = flows.add_job("work", executor_fail_retry_count=0)
+    inner = flows.add("inner", steps=[{"name": "a", "type": "job", "jobId": work}])
+    flow = flows.add("nightly", alarm=["ops@example.org", "boss@example.org"], steps=[
+        {"name": "load", "type": "job", "jobId": work}, {"name": "sub", "type": "flow", "flow": "inner"}],
+        edges=[{"from": "load", "to": "sub"}])
+
+    def run(*codes):
+        done = len(flows.executor.runs(work))
+        one = flows.start(flow)
+        for n, code in enumerate(codes):
+            flows.answer(node, work, "no disk" if code == 500 else "ok", code, nth=done + n)
+        flows.wait_end(one)
+        return one
+
+    def told(path="json"):
+        return [(c.json["event"], c.json["runId"]) for c in hooks.at(path) if "flow" in c.json["event"]]
+
+    run(200, 200)
+    first = run(500)
+    wait_until(lambda: len(told()) == 1, PASS, "the failure")
+    run(200, 500)  # it fails still
+    good = run(200, 200)
+    run(200, 200)
+    wait_until(lambda: len(told()) == 2, PASS, "the end of the failures")
+    assert told() == [("flow_failed", first), ("flow_recovered", good)]
+    assert told("json-mine") == told() and told("json-other") == []
+    message = next(c.json for c in hooks.at("json") if c.json["event"] == "flow_failed")
+    assert (message["flow"], message["flowId"], message["app"]) == ("nightly", flow, "flow-app")
+    assert message["reason"] == "step load: no disk" and message["title"] == f"Flow failed: nightly (run {first})"
+    mails = [m for m in mail_server.mails if "nightly" in m.message["Subject"]]
+    assert sorted(r for m in mails for r in m.recipients) == ["boss@example.org"] * 2 + ["ops@example.org"] * 2
+
+    late = flows.add("late", deadline=1, steps=[{"name": "a", "type": "approval", "text": "?"}])
+    hooks.replies["json"] = (500, "")
+    one = flows.start(late)
+    wait_until(lambda: "event=receiver_away" in node.log_text(), PASS, "a try")
+    assert tables.value("SELECT event FROM shardwheel_flow_alarm") == "late"
+    hooks.replies.clear()
+    wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_flow_alarm") == 0, 30, "the message to be taken")
+    assert told()[2:] == [("flow_late", one)] and told("json-mine")[2:] == []
+    assert "not over after 1 s" in hooks.at("json")[-1].json["reason"]
+    assert tables.value("SELECT COUNT(*) FROM shardwheel_flow WHERE failing = 1") == 0
+    assert inner
+    wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_told WHERE event = 'flow_late'"), PASS, "the note")
+
+
+def test_what_is_to_be_told_of_flows_waits_for_a_node(world, hooks):
+    flows = Flows(world, keys=channels(f"json={hooks.url('json')}"))
+    flow = flows.add("late", steps=[{"name": "a", "type": "approval", "text": "?"}])
+    flows.node.kill()
+    world.tables.insert("shardwheel_flow_alarm", {"flow_id": flow, "run_id": 77, "event": "failed", "at_ms": 1 << 42})
+    world.tables.insert("shardwheel_flow_alarm", {"flow_id": 999, "run_id": 78, "event": "late", "at_ms": 1 << 42})
+    flows.node.start()
+    wait_until(lambda: hooks.at("json"), 45, "the message")
+    wait_until(lambda: world.tables.value("SELECT COUNT(*) FROM shardwheel_flow_alarm") == 0, PASS, "the rows to go")
+    assert [c.json["runId"] for c in hooks.at("json")] == [77]

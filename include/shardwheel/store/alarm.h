@@ -99,6 +99,36 @@ MUST_CHECK enum err store_load_alarm(struct store_session *s, int64_t log_id, st
                                      struct errctx *ec);
 void alarm_facts_fini(struct alarm_facts *facts);
 
+/* ---- flows: store/flow/alarms.c ---------------------------------------------------------------------------------- */
+
+/* What people are to be told of a flow: a row that a move has written. */
+struct flow_alarm {
+    int64_t id, flow_id, run_id;
+    const char *event;    /* "failed", "late", "recovered" */
+    const char *name;     /* of the flow; "": it is gone */
+    const char *document; /* of the run's version; NULL: it is gone */
+    int64_t started_ms;   /* of the run */
+    const char *why;      /* of the run; "" */
+    int64_t step;         /* that failed last; -1: none */
+    const char *step_why;
+    void *memory; /* private: the texts */
+};
+/* The oldest ones; ascending. */
+MUST_CHECK enum err store_find_flow_alarms(struct store_session *s, int64_t *ids, size_t max, size_t *count,
+                                           struct errctx *ec);
+/* ERR_NOTFOUND when the row is gone. */
+MUST_CHECK enum err store_load_flow_alarm(struct store_session *s, int64_t id, struct flow_alarm *out,
+                                          struct errctx *ec);
+void flow_alarm_fini(struct flow_alarm *alarm);
+/* App names of the groups of those jobs, each once. */
+STORE_LIST(app_names, const char *, names);
+MUST_CHECK enum err store_load_app_names(struct store_session *s, const int64_t *job_ids, size_t count,
+                                         struct app_names *out, struct errctx *ec);
+/* It was told, or need not be. */
+MUST_CHECK enum err store_end_flow_alarm(struct store_session *s, int64_t id, struct errctx *ec);
+/* Removes what nobody could be told of for a day. */
+MUST_CHECK enum err store_forget_flow_alarms(struct store_session *s, struct errctx *ec);
+
 /* A row of the registry of executors. */
 struct executor_beat {
     const char *app_name;

@@ -121,6 +121,9 @@ struct flow_item_result {
     const char *result;
 };
 
+/* FAILED and GOOD: of a run that is no step; people are told where the one before ended in the other way. */
+enum flow_news { FLOW_NEWS_NONE, FLOW_NEWS_FAILED, FLOW_NEWS_GOOD, FLOW_NEWS_LATE };
+
 /* A run: what is known of it, and in the end what becomes of it. Lists are slices of the batch's. */
 struct flow_moving {
     int64_t id, flow_id;
@@ -137,6 +140,7 @@ struct flow_moving {
     bool changed;        /* out: its row is written */
     bool frees_line;     /* out: it has ended, and the next one in line begins */
     int64_t flow_next_s; /* out: it has ended, and its flow is due again then; 0: nothing */
+    enum flow_news news; /* out: of what people may have to be told */
     struct flow_step_row *steps;
     size_t step_count;
     struct flow_item_row *items; /* of fires that have ended, and those that are due for another try */

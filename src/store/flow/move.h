@@ -34,4 +34,8 @@ MUST_CHECK enum err flow_changes_write(struct store_session *s, const struct flo
                                        struct flow_changes *changes, const char *incarnation, int64_t now_ms,
                                        struct errctx *ec);
 
+/* alarms.c: what people are to be told of. The last thing in a transaction: it may lock rows of flows. */
+MUST_CHECK enum err flow_news_write(struct store_session *s, const struct flow_batch *batch, int64_t now_ms,
+                                    struct errctx *ec);
+
 #endif

@@ -337,5 +337,7 @@ enum err flow_changes_write(struct store_session *s, const struct flow_batch *ba
         e = cancel_children(s, c, ec);
     if (!e)
         e = delete_ids(s, "shardwheel_flow_request", "id", c->asks, c->ask_count, ec);
-    return e ? e : write_flows(s, batch, ec);
+    if (!e)
+        e = write_flows(s, batch, ec);
+    return e ? e : flow_news_write(s, batch, now_ms, ec);
 }

@@ -13,12 +13,12 @@ RUN_STATES = ("queued", "running", "succeeded", "failed", "cancelled", "skipped"
 class Flows:
     """Flows of a world, whose jobs are all at one scripted executor."""
 
-    def __init__(self, world):
+    def __init__(self, world, keys=None, app_name=None):
         self.world = world
         self.tables = world.tables
         self.executor = world.executor()
-        self.group = world.group(self.executor)
-        self.node = world.node()
+        self.group = world.group(self.executor, **({"app_name": app_name} if app_name else {}))
+        self.node = world.node(**({"keys": keys} if keys else {}))
 
     def add_job(self, handler, **columns):
         return self.tables.add_job(self.group, handler, **{"trigger_status": 0, "trigger_next_time": 0, **columns})

@@ -175,7 +175,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     38);
+                     39);
     store_destroy(st);
 }
 
@@ -213,6 +213,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
                         "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"
                         "made table shardwheel_flow_request\n"
+                        "made table shardwheel_flow_alarm\n"
                         "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
@@ -394,6 +395,7 @@ static void tables_of_the_version_before_are_upgraded(void **state)
                                      "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
                                      "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"
                                      "made table shardwheel_flow_request\n"
+                                     "made table shardwheel_flow_alarm\n"
                                      "added column shardwheel_shard.claims\n"
                                      "added column shardwheel_node.flows\n");
     /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */

@@ -2,6 +2,7 @@
 /* The duties of the owner of shard 0, step by step on a clock of the test's own, on a log in memory. */
 #include "test.h"
 
+#include "shardwheel/store/alarm.h"
 #include "shardwheel/store/login.h"
 #include "shardwheel/store/jobs.h"
 #include "shardwheel/store/upkeep.h"
@@ -67,7 +68,7 @@ static struct world {
     } flows[50];
     size_t flow_count;
     size_t gone_runs;
-    int flow_pages;
+    int flow_pages, flow_rounds;
     bool flow_held; /* the first one, by somebody */
     enum err error; /* of every statement */
     struct upkeep *u;
@@ -311,6 +312,13 @@ enum err store_find_gone_flow(struct store_session *s, int64_t *flow_id, struct 
 {
     (void)s;
     *flow_id = w.gone_runs > 0 ? 77 : 0;
+    return answer(ec);
+}
+
+enum err store_forget_flow_alarms(struct store_session *s, struct errctx *ec)
+{
+    (void)s;
+    w.flow_rounds++;
     return answer(ec);
 }
 
@@ -790,6 +798,7 @@ static void old_runs_of_flows_go_by_their_days(void **state)
     w.flow_held = false;
     run_for(FLOW_CLEAN_EVERY_MS);
     assert_int_equal(w.flow_pages, 6);
+    assert_int_equal(w.flow_rounds, 2);
     assert_int_equal(w.flows[0].old, 0);
     end();
 }

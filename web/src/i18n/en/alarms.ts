@@ -91,5 +91,8 @@ export default {
     job_recovered: 'Recovered',
     executor_offline: 'Executor offline',
     test: 'Test',
+    flow_failed: 'Flow failed',
+    flow_late: 'Flow late',
+    flow_recovered: 'Flow recovered',
   },
 }

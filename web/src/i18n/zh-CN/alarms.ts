@@ -91,5 +91,8 @@ export default {
     job_recovered: '恢复正常',
     executor_offline: '执行器离线',
     test: '测试',
+    flow_failed: '流程失败',
+    flow_late: '流程超时',
+    flow_recovered: '流程恢复',
   },
 }

@@ -91,5 +91,8 @@ export default {
     job_recovered: '恢復正常',
     executor_offline: '執行器離線',
     test: '測試',
+    flow_failed: '流程失敗',
+    flow_late: '流程逾時',
+    flow_recovered: '流程恢復',
   },
 }
