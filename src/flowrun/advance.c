@@ -62,19 +62,22 @@ static enum err skip_step(struct work *w, size_t step, struct errctx *ec)
     return ERR_OK;
 }
 
-/* What starts may end at once: until nothing more moves. */
-static enum err make_moves(struct work *w, struct errctx *ec)
+/* What starts may end at once: until nothing more moves. *moved: something has. */
+static enum err make_moves(struct work *w, bool *moved, struct errctx *ec)
 {
     enum flow_move moves[FLOW_STEPS_MAX];
     enum err e = ERR_OK;
 
-    while (!e && flow_decide(w->values, moves) > 0)
+    *moved = false;
+    while (!e && flow_decide(w->values, moves) > 0) {
+        *moved = true;
         for (size_t i = 0; i < w->count && !e; i++) {
             if (moves[i] == FLOW_SKIP)
                 e = skip_step(w, i, ec);
             else if (moves[i] == FLOW_START)
                 e = tries_start_step(w, i, ec);
         }
+    }
     return e;
 }
 
@@ -146,6 +149,7 @@ static void check_deadline(struct work *w)
 static enum err go_on(struct work *w, struct errctx *ec)
 {
     enum flow_outcome outcome;
+    bool moved = true;
     enum err e = ERR_OK;
 
     if (!w->run->started_ms) {
@@ -154,13 +158,11 @@ static enum err go_on(struct work *w, struct errctx *ec)
     }
     if (w->run->wake_count > 0)
         work_look_at(w, w->run->wakes[0].wake_ms);
-    e = tries_go_on(w, ec);
-    if (!e)
-        e = make_moves(w, ec);
-    if (!e)
-        e = tries_go_on(w, ec); /* items and waits of steps that have just begun */
-    if (!e)
-        e = make_moves(w, ec);
+    while (moved && !e) { /* also items and waits of steps that have just begun */
+        e = tries_go_on(w, ec);
+        if (!e)
+            e = make_moves(w, &moved, ec);
+    }
     outcome = e ? FLOW_OPEN : flow_find_outcome(w->values);
     if (e)
         return e;

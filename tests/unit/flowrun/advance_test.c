@@ -314,6 +314,22 @@ static void a_wait_until_now_is_over_at_once(void **state)
     end(w);
 }
 
+/* None of them may be left without a look. */
+static void what_follows_a_wait_that_is_over_goes_on(void **state)
+{
+    struct world *w = begin("{'name':'f','steps':[{'name':'a','type':'wait','until':'20:00'},{'name':'b','type':'wait',"
+                            "'until':'20:00'},{'name':'c','type':'map','jobId':1,'items':'flow.list'},{'name':'d',"
+                            "'type':'wait','seconds':9}],'parameters':[{'name':'list','type':'json','default':[1]}],"
+                            "'edges':[{'from':'a','to':'b'},{'from':'b','to':'c'},{'from':'b','to':'d'}]}");
+
+    (void)state;
+    move(w);
+    check_states(w, "ssrr");
+    assert_int_equal(count_fires(w), 1);
+    assert_int_equal(w->run.look_ms, START_MS + 9000);
+    end(w);
+}
+
 /* ---- other flows ------------------------------------------------------------------------------------------------- */
 
 static const char parent[] = "{'name':'f','steps':[{'name':'a','type':'flow','flow':'g','parameters':{'p':"
@@ -495,6 +511,7 @@ int main(void)
                                        cmocka_unit_test(a_wait_is_over_when_its_time_has_come),
                                        cmocka_unit_test(a_wait_lasts_until_a_time_of_day),
                                        cmocka_unit_test(a_wait_until_now_is_over_at_once),
+                                       cmocka_unit_test(what_follows_a_wait_that_is_over_goes_on),
                                        cmocka_unit_test(a_flow_runs_as_a_step),
                                        cmocka_unit_test(a_flow_that_cannot_run_fails_its_step),
                                        cmocka_unit_test(its_run_is_told_how_it_ended),
