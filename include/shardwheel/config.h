@@ -133,6 +133,12 @@ enum config_coordination {
 /* What becomes of GLUE jobs. */
 enum config_glue { CONFIG_GLUE_ON, CONFIG_GLUE_OFF, CONFIG_GLUE_BEAN_ONLY };
 
+/* Whether this server speaks TLS. */
+enum config_enabled { CONFIG_ENABLED_OFF, CONFIG_ENABLED_ON, CONFIG_ENABLED_AUTO };
+
+/* Whether clients of this server must show a certificate. */
+enum config_client_auth { CONFIG_CLIENT_AUTH_NONE, CONFIG_CLIENT_AUTH_WANT, CONFIG_CLIENT_AUTH_NEED };
+
 /* Of the original's consoles. */
 enum config_dialect {
     CONFIG_DIALECT_AUTO,
@@ -236,6 +242,24 @@ struct config {
     char *login_proxy_networks; /* checked, as the next */
     enum config_glue glue;
     char *http_trusted_networks; /* checked: networks_parse takes it */
+
+    /* TLS of this server. */
+    bool serves_tls; /* what follows from the keys below */
+    enum config_enabled ssl_enabled;
+    char *ssl_certificate; /* files; empty: none */
+    char *ssl_private_key;
+    char *ssl_private_key_password; /* secret, as all passwords below */
+    char *ssl_key_store;
+    char *ssl_key_store_password;
+    char *ssl_key_store_type;
+    char *ssl_key_password;
+    char *ssl_key_alias;
+    enum config_client_auth ssl_client_auth;
+    char *ssl_trust_certificate;
+    char *ssl_trust_store;
+    char *ssl_trust_store_password;
+    char *ssl_trust_store_type;
+    int64_t hsts_ms; /* 0: none */
 
     bool security_strict;
     bool core_dumps;

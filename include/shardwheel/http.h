@@ -17,6 +17,7 @@
 
 struct admin;
 struct http;
+struct tls_server;
 
 struct http_opts {
     const char *bind; /* NULL: all addresses */
@@ -24,6 +25,8 @@ struct http_opts {
     const char *context_path; /* of the operator's config, besides "/" and "/xxl-job-admin"; NULL or "" */
     int threads;
     size_t max_body;
+    struct tls_server *tls;       /* NULL: plain HTTP */
+    int64_t hsts_ms;              /* how long browsers keep to https for this host; 0: they are not told to */
     const char *trusted_networks; /* of reverse proxies, for networks_parse; NULL or "": none */
     const char *login_cookie;     /* name of the cookie of dialects B, C, D; NULL: that of the original */
     const char *login_header;     /* in which a proxy names the user; NULL or "": none does */

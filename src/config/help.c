@@ -175,7 +175,8 @@ static void write_markdown(struct buf *out)
         {ORIGINAL_PRESUMED, ""},
         {ORIGINAL_WARNED, "\nThese have no effect either, but you may expect one: there is a warning for each:\n\n"
                           "| key | why |\n|---|---|\n"},
-        {ORIGINAL_REFUSED, "\nThese are errors; `server.ssl.*` only if `server.ssl.enabled` is not `false`:\n\n"
+        {ORIGINAL_REFUSED, "\nThese are errors; of `server.ssl.*` the keys that are not above, if `server.ssl.enabled` "
+                           "is not `false`:\n\n"
                            "| key | instead |\n|---|---|\n"},
     };
 

@@ -63,6 +63,41 @@ enum {
       "Jobs whose source is in the database (GLUE). off: no new GLUE jobs, and no changes of their "                   \
       "source; existing ones run. bean-only: existing ones do not run either, their fires fail with a "                \
       "reason.")                                                                                                       \
+    X(HTTPS, "server.ssl.enabled", ssl_enabled, ENABLED, "", "auto", 0, 2, 0,                                          \
+      "HTTPS instead of HTTP. auto: if there is a certificate or a key store. on: do not start without "               \
+      "one. off: plain HTTP, whatever the keys below say.")                                                            \
+    X(HTTPS, "server.ssl.certificate", ssl_certificate, TEXT, "", "", 0, 1000, 0,                                      \
+      "PEM file with the certificate of this server, followed by its intermediate certificates. "                      \
+      "Changed files are read again within a few seconds.")                                                            \
+    X(HTTPS, "server.ssl.certificate-private-key", ssl_private_key, TEXT, "", "", 0, 1000, 0,                          \
+      "PEM file with its private key. Empty: the key is in the same file.")                                            \
+    X(HTTPS, "server.ssl.certificate-private-key-password", ssl_private_key_password, TEXT, "", "", 0, 1000,           \
+      KEY_SECRET, "Password of the private key. Empty: it has none.")                                                  \
+    X(HTTPS, "server.ssl.key-store", ssl_key_store, TEXT, "", "", 0, 1000, 0,                                          \
+      "PKCS12 file with certificate and key, instead of PEM files. For a JKS key store, the error "                    \
+      "shows the keytool command that converts it.")                                                                   \
+    X(HTTPS, "server.ssl.key-store-password", ssl_key_store_password, TEXT, "", "", 0, 1000, KEY_SECRET,               \
+      "Password of the key store.")                                                                                    \
+    X(HTTPS, "server.ssl.key-store-type", ssl_key_store_type, TEXT, "", "", 0, 20, 0,                                  \
+      "PKCS12, or empty. JKS is accepted for a file that is PKCS12, as by Java.")                                      \
+    X(HTTPS, "server.ssl.key-password", ssl_key_password, TEXT, "", "", 0, 1000, KEY_SECRET,                           \
+      "Password of the key in the key store. Empty, or the same as that of the key store.")                            \
+    X(HTTPS, "server.ssl.key-alias", ssl_key_alias, TEXT, "", "", 0, 200, 0,                                           \
+      "Entry of the key store. Only checked: it must be the first one.")                                               \
+    X(HTTPS, "server.ssl.client-auth", ssl_client_auth, CLIENT_AUTH, "", "none", 0, 2, 0,                              \
+      "Certificates of clients (mutual TLS). need: nobody connects without a valid one, browsers "                     \
+      "included. want: one that is shown must be valid.")                                                              \
+    X(HTTPS, "server.ssl.trust-certificate", ssl_trust_certificate, TEXT, "", "", 0, 1000, 0,                          \
+      "PEM file with the CA certificates for clients.")                                                                \
+    X(HTTPS, "server.ssl.trust-store", ssl_trust_store, TEXT, "", "", 0, 1000, 0,                                      \
+      "PKCS12 file with them, instead of a PEM file.")                                                                 \
+    X(HTTPS, "server.ssl.trust-store-password", ssl_trust_store_password, TEXT, "", "", 0, 1000, KEY_SECRET,           \
+      "Password of the trust store.")                                                                                  \
+    X(HTTPS, "server.ssl.trust-store-type", ssl_trust_store_type, TEXT, "", "", 0, 20, 0,                              \
+      "As server.ssl.key-store-type.")                                                                                 \
+    X(HTTPS, "shardwheel.http.hsts", hsts_ms, DURATION, "ms", "365d", 0, 3650 * 24 * HOUR_MS, 0,                       \
+      "Time for which browsers use only HTTPS for this host name, on all its ports "                                   \
+      "(Strict-Transport-Security). Sent with HTTPS only. 0: not sent.")                                               \
     X(DATABASE, "spring.datasource.url", datasource_url, JDBC, "", "", 0, 4000, 0,                                     \
       "JDBC URL of the xxl-job database. Required, except with standalone --data DIR. serverTimezone "                 \
       "must be the same as for the Java admins: it is the time zone of DATETIME columns.")                             \
@@ -218,6 +253,7 @@ enum {
 
 #define CONFIG_SECTIONS(X)                                                                                             \
     X(SERVER, "Server")                                                                                                \
+    X(HTTPS, "HTTPS")                                                                                                  \
     X(DATABASE, "Database")                                                                                            \
     X(ORIGINAL, "Executors and logs (xxl-job keys)")                                                                   \
     X(TLS, "Calls to executors")                                                                                       \
@@ -246,6 +282,8 @@ enum key_section {
     X(FORMAT, enum log_format, ENUM)                                                                                   \
     X(DIALECT, enum config_dialect, ENUM)                                                                              \
     X(GLUE, enum config_glue, ENUM)                                                                                    \
+    X(ENABLED, enum config_enabled, ENUM)                                                                              \
+    X(CLIENT_AUTH, enum config_client_auth, ENUM)                                                                      \
     X(COORDINATION, enum config_coordination, ENUM)                                                                    \
     X(TEXT, char *, TEXT)                                                                                              \
     X(PATH, char *, TEXT)                                                                                              \

@@ -29,6 +29,8 @@ static const char *const words[][6] = {
     [KIND_FORMAT] = {"keyvalue", "json"},
     [KIND_DIALECT] = {"auto", "A", "B", "C", "D"},
     [KIND_GLUE] = {"on", "off", "bean-only"},
+    [KIND_ENABLED] = {"off", "on", "auto"},
+    [KIND_CLIENT_AUTH] = {"none", "want", "need"},
     [KIND_COORDINATION] = {"auto", "zookeeper", "standalone"},
 };
 
@@ -121,7 +123,7 @@ static bool parse_word(enum key_kind kind, const char *text, int64_t *out)
             return true;
         }
     }
-    for (size_t i = 0; kind == KIND_SWITCH && i < ARRAY_LEN(synonyms); i++) {
+    for (size_t i = 0; (kind == KIND_SWITCH || kind == KIND_ENABLED) && i < ARRAY_LEN(synonyms); i++) {
         if (!strcasecmp(text, synonyms[i].suffix)) {
             *out = synonyms[i].factor;
             return true;

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-/* A key that was given but does not count with `--data`. */
+/* A key that was given but does not count. */
 static enum err note_unused(struct config *config, size_t index, const char *why, struct errctx *ec)
 {
     if (!config->origin->sources[index])
@@ -118,9 +119,73 @@ static enum err settle_coordination(struct config *config, bool is_standalone, s
     return ERR_OK;
 }
 
+/* What asks for TLS: asked for without a certificate, it must not become plain HTTP. */
+static enum err find_half_tls(const struct config *config, struct errctx *ec)
+{
+    static const size_t keys[] = {
+        KEY_INDEX_ssl_enabled,     KEY_INDEX_ssl_private_key,        KEY_INDEX_ssl_private_key_password,
+        KEY_INDEX_ssl_client_auth, KEY_INDEX_ssl_key_store_password, KEY_INDEX_ssl_trust_certificate,
+        KEY_INDEX_ssl_trust_store,
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        struct buf value = {0};
+        if (!config->origin->sources[keys[i]])
+            continue;
+        key_write_value(&key_rows[keys[i]], config, &value);
+        if (buf_failed(&value))
+            return no_memory(ec);
+        bool asks = value.len && strcmp(value.data, "none") != 0 && strcmp(value.data, "auto") != 0;
+        buf_fini(&value);
+        if (asks)
+            return err_set(ec, ERR_INPUT,
+                           "%s: %s needs server.ssl.certificate or server.ssl.key-store; for plain HTTP write "
+                           "server.ssl.enabled=false",
+                           origin_get_source(config, keys[i]), key_rows[keys[i]].name);
+    }
+    return ERR_OK;
+}
+
+/* The file decides, as it does in Java; only what it cannot be is refused. */
+static enum err check_store_type(const struct config *config, size_t index, const char *type, struct errctx *ec)
+{
+    if (!*type || !strcasecmp(type, "PKCS12") || !strcasecmp(type, "JKS"))
+        return ERR_OK;
+    return err_set(ec, ERR_INPUT, "%s: %s: got %s, expected PKCS12", origin_get_source(config, index),
+                   key_rows[index].name, quote(type).s);
+}
+
+static enum err settle_tls(struct config *config, struct errctx *ec)
+{
+    bool has_trust = *config->ssl_trust_certificate || *config->ssl_trust_store;
+    enum err e;
+
+    if (config->ssl_enabled == CONFIG_ENABLED_OFF)
+        return ERR_OK;
+    config->serves_tls = *config->ssl_certificate || *config->ssl_key_store;
+    if (!config->serves_tls)
+        return find_half_tls(config, ec);
+    if (*config->ssl_certificate && *config->ssl_key_store)
+        return err_set(ec, ERR_INPUT, "%s: server.ssl.key-store contradicts server.ssl.certificate: give one of them",
+                       origin_get_source(config, KEY_INDEX_ssl_key_store));
+    if (config->ssl_client_auth != CONFIG_CLIENT_AUTH_NONE && !has_trust)
+        return err_set(ec, ERR_INPUT,
+                       "%s: server.ssl.client-auth needs server.ssl.trust-certificate or server.ssl.trust-store",
+                       origin_get_source(config, KEY_INDEX_ssl_client_auth));
+    e = check_store_type(config, KEY_INDEX_ssl_key_store_type, config->ssl_key_store_type, ec);
+    if (!e)
+        e = check_store_type(config, KEY_INDEX_ssl_trust_store_type, config->ssl_trust_store_type, ec);
+    if (!e && config->ssl_client_auth == CONFIG_CLIENT_AUTH_NONE && has_trust)
+        e = note_unused(config, *config->ssl_trust_store ? KEY_INDEX_ssl_trust_store : KEY_INDEX_ssl_trust_certificate,
+                        "server.ssl.client-auth is none", ec);
+    return e;
+}
+
 enum err config_settle(struct config *config, bool is_standalone, struct errctx *ec)
 {
     enum err e = settle_database(config, ec);
 
-    return e ? e : settle_coordination(config, is_standalone, ec);
+    if (!e)
+        e = settle_coordination(config, is_standalone, ec);
+    return e ? e : settle_tls(config, ec);
 }

@@ -21,6 +21,7 @@ static void drop_answer(struct caller *c)
 void caller_close(struct caller *c)
 {
     struct front *f = c->front;
+    bool whole = c->sent == c->out.len; /* else the client shall see that something is missing */
 
     TAILQ_REMOVE(&f->lists[c->state], c, in_list);
     caller_end(&c->ex);
@@ -29,8 +30,12 @@ void caller_close(struct caller *c)
     f->pending -= c->pending;
     f->callers--;
     counters_add(f->counters, COUNTER_HTTP_CONNECTIONS, -1);
+    f->handshakes -= c->shaking;
     front_watch(c, 0); /* closing is not enough while a child process that is being started has the descriptor too */
-    close(c->fd);
+    if (c->wire.tls && whole)
+        tls_end(c->wire.tls);
+    tls_destroy(c->wire.tls);
+    close(c->wire.fd);
     free(c);
 }
 
@@ -40,7 +45,7 @@ void caller_close(struct caller *c)
 static bool send_some(struct caller *c)
 {
     while (c->sent < c->out.len) {
-        ssize_t n = send(c->fd, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = wire_write(&c->wire, c->out.data + c->sent, c->out.len - c->sent);
         if (n < 0)
             return errno == EAGAIN || errno == EINTR;
         c->sent += (size_t)n;
@@ -85,8 +90,17 @@ static void send_answer(struct caller *c, struct http_response *r)
     if (buf_failed(&c->out) || !send_some(c)) {
         drop_answer(c);
         c->keep = false;
-        shutdown(c->fd, SHUT_RDWR);
+        wire_cut(&c->wire);
     }
+}
+
+void caller_drop(struct caller *c)
+{
+    buf_fini(&c->in);
+    front_count_pending(c);
+    wire_end(&c->wire);
+    front_move(c, CALLER_DROPPING);
+    front_watch(c, EPOLLIN);
 }
 
 /* All of the answer is out. */
@@ -103,16 +117,16 @@ static void end_request(struct caller *c)
     } else if (!rest) {
         caller_close(c);
     } else { /* closed with bytes unread, the client's system would throw the answer away */
-        buf_fini(&c->in);
-        front_count_pending(c);
-        shutdown(c->fd, SHUT_WR);
-        front_move(c, CALLER_DROPPING);
-        front_watch(c, EPOLLIN);
+        caller_drop(c);
     }
 }
 
 void caller_end_answer(struct caller *c)
 {
+    if (c->shaking) {
+        caller_end_step(c);
+        return;
+    }
     if (c->sent == c->out.len) {
         end_request(c);
         return;
@@ -182,15 +196,17 @@ static struct http_request make_request(struct caller *c)
         .room = &c->front->room,
         .peer = c->peer,
         .trusted = c->trusted ? c->front->opts.trusted : NULL,
+        .tls = c->wire.tls != NULL,
         .get_header = get_header,
         .get_next_header = head_get_next_field,
         .connection = &ex->head,
     };
 }
 
-static struct http_response make_response(void)
+static struct http_response make_response(const struct caller *c)
 {
-    return (struct http_response){.status = 500, .content_type = "application/json"};
+    return (struct http_response){
+        .status = 500, .content_type = "application/json", .hsts_s = c->wire.tls ? c->front->opts.hsts_s : 0};
 }
 
 void caller_run(void *front, struct lane_job *job)
@@ -198,11 +214,11 @@ void caller_run(void *front, struct lane_job *job)
     struct front *f = front;
     struct caller *c = (struct caller *)job; /* its first member */
     struct http_request q = make_request(c);
-    struct http_response r = make_response();
+    struct http_response r = make_response(c);
 
     struct stream stream;
     if (c->ex->lane == HTTP_LANE_CONSOLE) {
-        stream_init(&stream, &f->streams, c->fd, c->ex->head.old, is_head(c), c->keep);
+        stream_init(&stream, &f->streams, &c->wire, c->ex->head.old, is_head(c), c->keep);
         r.stream = &stream;
     }
     f->opts.handle(f->opts.arg, &q, &r);
@@ -222,7 +238,7 @@ static void write_busy(struct caller *c, struct http_response *r)
     struct errctx ec;
 
     response_fini(r);
-    *r = make_response();
+    *r = make_response(c);
     f->opts.write_busy(f->opts.arg, &q, r);
     if (response_add_header(r, "Retry-After", "1", &ec))
         c->keep = false;
@@ -251,7 +267,7 @@ static void hand_over(struct caller *c)
     }
     if (lane_put(f->lanes[ex->lane], &c->job, /*ahead=*/!ex->body.bytes.len))
         return;
-    struct http_response r = make_response();
+    struct http_response r = make_response(c);
     write_busy(c, &r);
     answer(c, &r);
 }
@@ -294,8 +310,8 @@ static void go_on(struct caller *c)
 {
     static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
-    if (send(c->fd, line, sizeof line - 1, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof line - 1)
-        shutdown(c->fd, SHUT_RDWR);
+    if (wire_write(&c->wire, line, sizeof line - 1) != sizeof line - 1)
+        wire_cut(&c->wire);
 }
 
 /* The head was admitted. */
@@ -355,7 +371,7 @@ static void begin_request(struct caller *c, size_t head_len)
     ex->left = ex->head.length;
     ex->drained = !ex->head.chunked && !ex->left;
     struct http_request q = make_request(c);
-    struct http_response r = make_response();
+    struct http_response r = make_response(c);
     ex->max_body = f->opts.max_body;
     ex->lane = f->opts.admit(f->opts.arg, &q, &ex->max_body, &r);
     if (ex->lane == HTTP_LANE_REFUSED) {
@@ -406,14 +422,30 @@ static void end_input(struct caller *c)
     hand_over(c);
 }
 
+/* Nothing that is dropped needs to be understood. */
+static ssize_t read_some(struct caller *c)
+{
+    struct front *f = c->front;
+
+    return c->state == CALLER_DROPPING ? recv(c->wire.fd, f->piece, sizeof f->piece, MSG_DONTWAIT)
+                                       : wire_read(&c->wire, f->piece, sizeof f->piece);
+}
+
+static bool wants_room(const struct caller *c)
+{
+    return c->wire.tls && c->state != CALLER_DROPPING && tls_wants_room(c->wire.tls);
+}
+
 void caller_read(struct caller *c)
 {
     struct front *f = c->front;
-    ssize_t n = recv(c->fd, f->piece, sizeof f->piece, MSG_DONTWAIT);
 
+    if (f->opts.tls && !c->wire.tls && !c->refused && !caller_greet(c))
+        return;
+    ssize_t n = read_some(c);
     if (n < 0) {
         if (errno == EAGAIN || errno == EINTR)
-            front_watch(c, EPOLLIN);
+            front_watch(c, wants_room(c) ? EPOLLOUT : EPOLLIN);
         else
             caller_close(c);
     } else if (n == 0) {
@@ -424,6 +456,8 @@ void caller_read(struct caller *c)
         buf_append(&c->in, f->piece, (size_t)n);
         if (buf_failed(&c->in))
             caller_close(c);
+        else if (c->refused)
+            refuse(c, 400, "this port speaks HTTPS: the URL must begin with https://");
         else
             process(c);
     }
@@ -438,7 +472,7 @@ void caller_create(struct front *f, int fd, const struct sockaddr *peer)
         return;
     }
     c->front = f;
-    c->fd = fd;
+    c->wire.fd = fd;
     if (ip_from_socket(peer, &c->peer))
         c->trusted = networks_have(f->opts.trusted, &c->peer);
     TAILQ_INSERT_TAIL(&f->lists[CALLER_NEW], c, in_list);

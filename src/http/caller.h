@@ -18,6 +18,7 @@
 #include "http/head.h"
 #include "http/lane.h"
 #include "http/stream.h"
+#include "http/wire.h"
 #include "shardwheel/counters.h"
 
 #define SMALL_BODY ((size_t)8 * 1024)    /* bodies up to this size always have room */
@@ -25,13 +26,15 @@
 #define PIECE ((size_t)64 * 1024)        /* read at once */
 
 enum caller_state {
-    CALLER_NEW,      /* has sent nothing */
-    CALLER_KEPT,     /* has had an answer, and sent nothing since */
-    CALLER_HEAD,     /* a part of a head is there */
-    CALLER_BODY,     /* a part of a body is wanted */
-    CALLER_BUSY,     /* a worker has the request */
-    CALLER_WRITING,  /* the client has not taken all of the answer */
-    CALLER_DROPPING, /* the answer is out and says that this was the last; what comes is read and forgotten */
+    CALLER_NEW,       /* has sent nothing */
+    CALLER_KEPT,      /* has had an answer, and sent nothing since */
+    CALLER_HANDSHAKE, /* ... of TLS: the client is to go on with it */
+    CALLER_HELLO,     /* a handshake is to begin, and waits for others to end */
+    CALLER_HEAD,      /* a part of a head is there */
+    CALLER_BODY,      /* a part of a body is wanted */
+    CALLER_BUSY,      /* a worker has the request */
+    CALLER_WRITING,   /* the client has not taken all of the answer */
+    CALLER_DROPPING,  /* the answer is out and says that this was the last; what comes is read and forgotten */
     CALLER_STATES,
 };
 
@@ -58,7 +61,7 @@ struct caller {
     TAILQ_ENTRY(caller) in_list;
     TAILQ_ENTRY(caller) in_answered;
     struct front *front;
-    int fd;
+    struct wire wire;
     struct ip peer;
     bool trusted; /* peer is one of front_opts.trusted */
     enum caller_state state;
@@ -69,9 +72,13 @@ struct caller {
     size_t scanned;      /* see head_find_end */
     struct exchange *ex; /* from the end of a head to the answer */
     bool keep;
-    struct buf out; /* the answer */
-    size_t sent;    /* of it */
-    size_t held;    /* of the room of answers */
+    struct buf out;              /* the answer */
+    size_t sent;                 /* of it */
+    size_t held;                 /* of the room of answers */
+    bool shaking;                /* counts in front.handshakes: CALLER_HANDSHAKE, or CALLER_BUSY with its lane */
+    bool refused;                /* speaks no TLS where it should */
+    enum tls_step step;          /* how the last one ended */
+    int64_t shake_until_mono_ms; /* the deadline of the handshake */
 };
 
 TAILQ_HEAD(caller_list, caller);
@@ -89,6 +96,8 @@ struct front {
     struct http_room room;                     /* [atomic] of large bodies */
     struct http_room answers;                  /* [atomic] of large answers */
     struct stream_office streams;              /* [atomic] answers in pieces */
+    struct lane *shakers;                      /* [const] of handshakes; NULL: no TLS */
+    struct log_limit handshake_log;            /* [atomic] */
     _Atomic bool stopping;                     /* [atomic] set once in front_stop, after stop_mono_ms */
     int64_t stop_mono_ms;                      /* [const] once stopping */
 
@@ -98,6 +107,7 @@ struct front {
 
     struct caller_list lists[CALLER_STATES]; /* [front] by state, soonest deadline first, and all that follows */
     size_t callers;
+    size_t handshakes;
     size_t pending;           /* bytes of heads and small bodies that are not whole */
     bool accepting;           /* the listening socket is watched */
     int64_t accept_mono_ms;   /* not before */
@@ -123,11 +133,23 @@ void caller_read(struct caller *c);
 void caller_write(struct caller *c);
 void caller_run(void *front, struct lane_job *job); /* handles the request and writes the answer */
 void caller_end_answer(struct caller *c);           /* it came back from its worker */
+void caller_drop(struct caller *c);                 /* no more goes out; what comes is read and forgotten */
+
+/* ---- greet.c ----------------------------------------------------------------------------------------------------- */
+
+/* The first byte on a port with TLS. False: nothing is to be read yet, or it was closed. */
+bool caller_greet(struct caller *c);
+void caller_go_on_shaking(struct caller *c);          /* the socket of one in CALLER_HANDSHAKE is ready */
+void caller_shake(void *front, struct lane_job *job); /* a step of its handshake, on a worker of the lane */
+void caller_end_step(struct caller *c);               /* it came back from there */
+bool front_begin_handshakes(struct front *f);         /* false: some still wait for others to end */
 
 /* ---- states.c ---------------------------------------------------------------------------------------------------- */
 
 bool front_is_stopping(const struct front *f);
 void front_move(struct caller *c, enum caller_state state); /* to another list, with another deadline */
+/* The same with a deadline that began before. */
+void front_move_until(struct caller *c, enum caller_state state, int64_t deadline_mono_ms);
 void front_wake(struct front *f);
 void front_set_watch(struct front *f, int fd, uint32_t before, uint32_t events, void *data);
 void front_watch(struct caller *c, uint32_t events);

@@ -81,7 +81,9 @@ bool request_is_tls(const struct http_request *q)
     const char *proto = q->trusted ? request_get_header(q, "X-Forwarded-Proto") : NULL;
     char first[8];
 
-    return proto && copy_element(proto, strcspn(proto, ","), first, sizeof first) && !strcasecmp(first, "https");
+    if (!proto)
+        return q->tls;
+    return copy_element(proto, strcspn(proto, ","), first, sizeof first) && !strcasecmp(first, "https");
 }
 
 static bool is_host(const char *text)

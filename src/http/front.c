@@ -29,6 +29,7 @@
 #define WAITING_LONG_MS 2000 /* a client may have given up */
 #define OVERLOAD_EVERY_MS 1000
 #define STREAMS_SHARE 4   /* answers in pieces: one for so many workers of the console */
+#define SHAKERS_SHARE 16  /* threads for TLS handshakes, beside the others: one for so many */
 #define CONSOLE_WAITING 4 /* requests that may wait for each worker of the console */
 
 /* ---- connections ------------------------------------------------------------------------------------------------- */
@@ -43,10 +44,11 @@ static void note_overload(struct front *f, const char *why)
     f->opts.on_overload(f->opts.arg);
 }
 
-/* Closes the connection that deserves it most. False when all do something, or have had no time for it. */
-static bool evict(struct front *f, enum caller_state from, const char *why)
+/* Closes the connection of these states that deserves it most. False when all do something, or have had no time for
+ * it. */
+static bool evict(struct front *f, enum caller_state from, enum caller_state to, const char *why)
 {
-    for (enum caller_state state = from; state <= CALLER_BODY; state++) {
+    for (enum caller_state state = from; state <= to; state++) {
         struct caller *c = state == CALLER_KEPT ? NULL : TAILQ_FIRST(&f->lists[state]); /* what was promised is kept */
         if (!c || f->now_mono_ms < c->deadline_mono_ms - caller_deadlines_ms[state] + EVICT_AFTER_MS)
             continue;
@@ -63,7 +65,7 @@ static void close_late(struct front *f)
     for (enum caller_state state = 0; state < CALLER_STATES; state++) {
         struct caller *c;
         while ((c = TAILQ_FIRST(&f->lists[state])) && c->deadline_mono_ms <= f->now_mono_ms) {
-            if (state == CALLER_HEAD || state == CALLER_BODY)
+            if (state == CALLER_HEAD || state == CALLER_BODY || state == CALLER_HANDSHAKE)
                 counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_SLOW, 1);
             caller_close(c);
         }
@@ -88,7 +90,7 @@ static void pause_accepting(struct front *f)
 static void accept_new(struct front *f)
 {
     for (int i = 0; i < ACCEPTS_MAX; i++) {
-        if (f->callers > f->callers_max && !evict(f, CALLER_NEW, "too many connections")) {
+        if (f->callers > f->callers_max && !evict(f, CALLER_NEW, CALLER_BODY, "too many connections")) {
             note_overload(f, "too many connections, and all have requests under way");
             pause_accepting(f);
             return;
@@ -100,7 +102,7 @@ static void accept_new(struct front *f)
             caller_create(f, fd, (struct sockaddr *)&peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             note_overload(f, strerror(errno));
-            if (!evict(f, CALLER_NEW, "no descriptor is left")) {
+            if (!evict(f, CALLER_NEW, CALLER_BODY, "no descriptor is left")) {
                 pause_accepting(f);
                 return;
             }
@@ -137,9 +139,30 @@ static void take_event(struct front *f, void *data)
         front_watch(c, 0); /* the client sends more, or went: that is looked at behind the answer */
     } else if (c->state == CALLER_WRITING) {
         caller_write(c);
+    } else if (c->state == CALLER_HANDSHAKE) {
+        caller_go_on_shaking(c);
     } else {
         caller_read(c);
     }
+}
+
+static void begin_handshakes(struct front *f)
+{
+    while (!front_begin_handshakes(f) &&
+           evict(f, CALLER_HANDSHAKE, CALLER_HANDSHAKE, "too many TLS handshakes that are not whole"))
+        ;
+}
+
+static bool is_waiting_long(struct front *f)
+{
+    const struct caller *hello = TAILQ_FIRST(&f->lists[CALLER_HELLO]);
+
+    if (lane_get_wait_ms(f->lanes[HTTP_LANE_EXECUTOR]) > WAITING_LONG_MS)
+        return true;
+    if (!f->shakers)
+        return false;
+    return lane_get_wait_ms(f->shakers) > WAITING_LONG_MS ||
+           (hello && f->now_mono_ms - (hello->deadline_mono_ms - caller_deadlines_ms[CALLER_HELLO]) > WAITING_LONG_MS);
 }
 
 static int find_timeout_ms(const struct front *f)
@@ -204,10 +227,11 @@ static void run_front(void *arg)
             accept_new(f);
         end_answers(f);
         close_late(f);
-        while (f->pending > PENDING_MAX && evict(f, CALLER_HEAD, "too many requests that are not whole"))
+        begin_handshakes(f);
+        while (f->pending > PENDING_MAX && evict(f, CALLER_HEAD, CALLER_BODY, "too many requests that are not whole"))
             ;
-        if (lane_get_wait_ms(f->lanes[HTTP_LANE_EXECUTOR]) > WAITING_LONG_MS)
-            note_overload(f, "requests wait for a worker");
+        if (is_waiting_long(f))
+            note_overload(f, "requests, or TLS handshakes, wait for a worker");
         if (!f->accepting && f->now_mono_ms >= f->accept_mono_ms)
             set_accepting(f, true);
     }
@@ -247,7 +271,16 @@ static enum err make_lanes(struct front *f, struct errctx *ec)
 
     f->streams = (struct stream_office){.clock = f->clock, .max = streams, .must_end = must_end, .arg = f};
     f->lanes[HTTP_LANE_AT_ONCE] = f->lanes[HTTP_LANE_EXECUTOR]; /* for those with a large body */
-    return e ? e : lane_create(&others, f->clock, &f->lanes[HTTP_LANE_CONSOLE], ec);
+    if (!e)
+        e = lane_create(&others, f->clock, &f->lanes[HTTP_LANE_CONSOLE], ec);
+    if (e || !f->opts.tls)
+        return e;
+    struct lane_opts shakers = {.thread_name = "http-tls-%d",
+                                .workers = threads > SHAKERS_SHARE ? threads / SHAKERS_SHARE : 1,
+                                .waiting = SIZE_MAX,
+                                .run = caller_shake,
+                                .arg = f};
+    return lane_create(&shakers, f->clock, &f->shakers, ec);
 }
 
 static enum err open_descriptors(struct front *f, struct errctx *ec)
@@ -312,13 +345,14 @@ void front_stop(struct front *f, int64_t grace_ms)
     if (f->wake_fd >= 0)
         front_wake(f);
     thread_join(&f->thread);
-    for (enum http_lane lane = HTTP_LANE_EXECUTOR; lane <= HTTP_LANE_CONSOLE; lane++) {
-        if (f->lanes[lane])
-            lane_stop(f->lanes[lane]);
+    struct lane *const lanes[] = {f->lanes[HTTP_LANE_EXECUTOR], f->lanes[HTTP_LANE_CONSOLE], f->shakers};
+    for (size_t i = 0; i < ARRAY_LEN(lanes); i++) {
+        if (lanes[i])
+            lane_stop(lanes[i]);
     }
-    for (enum http_lane lane = HTTP_LANE_EXECUTOR; lane <= HTTP_LANE_CONSOLE; lane++) {
-        if (f->lanes[lane])
-            lane_join(f->lanes[lane]);
+    for (size_t i = 0; i < ARRAY_LEN(lanes); i++) {
+        if (lanes[i])
+            lane_join(lanes[i]);
     }
     if (f->listen_fd >= 0)
         close(f->listen_fd);
@@ -337,6 +371,7 @@ void front_destroy(struct front *f)
     }
     lane_destroy(f->lanes[HTTP_LANE_EXECUTOR]);
     lane_destroy(f->lanes[HTTP_LANE_CONSOLE]);
+    lane_destroy(f->shakers);
     if (f->epoll_fd >= 0)
         close(f->epoll_fd);
     if (f->wake_fd >= 0)

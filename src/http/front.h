@@ -21,6 +21,9 @@
  *             nothing for longest (a second at least) gives way, then who is slow with a head, then with a body; where
  *             none of those is there, new ones wait in the kernel. Heads and small bodies that are not whole share
  *             PENDING_MAX bytes likewise.
+ * TLS         Who sends nothing costs no more than without. Handshakes are steps on workers of their own, of which none
+ *             waits for a client; so many at a time as greet.c says. Who waits for his client for longer than a second
+ *             gives way to others then. All of a handshake has the deadline of a head.
  * Keeping     A connection is kept for a minute after an answer, and the client is told so: on the executors' lane only
  *             if he asked for it ("Connection: keep-alive", as Java executors do, who heed what they are told), on the
  *             console's by the rules of HTTP/1.1. All others are closed with the answer: a client that keeps a
@@ -35,6 +38,7 @@
 #include "shardwheel/counters.h"
 
 struct front;
+struct tls_server;
 
 struct front_opts {
     const char *bind; /* NULL: all addresses */
@@ -42,6 +46,8 @@ struct front_opts {
     int threads; /* workers of both lanes, 4 at least: a quarter is the console's */
     size_t max_body;
     size_t max_answers;             /* bytes of large answers that wait for their clients; 0: as many as is usual */
+    struct tls_server *tls;         /* NULL: plain HTTP */
+    int64_t hsts_s;                 /* see http_response */
     const struct networks *trusted; /* whose word about whom he asks for counts; NULL: nobody's */
     /* *max_body: that of the server; it may be lowered for the request. */
     enum http_lane (*admit)(void *arg, const struct http_request *head, size_t *max_body, struct http_response *r);

@@ -127,6 +127,8 @@ enum err http_start(struct http *h, struct errctx *ec)
         .port = h->opts.port,
         .threads = h->opts.threads,
         .max_body = h->opts.max_body,
+        .tls = h->opts.tls,
+        .hsts_s = h->opts.hsts_ms / 1000,
         .trusted = h->trusted,
         .admit = http_admit,
         .handle = http_handle,

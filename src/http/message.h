@@ -61,6 +61,7 @@ struct http_request {
     size_t max_body;                /* in bytes, for such a path */
     struct http_room *room;         /* to be charged for what is made of a large body */
     struct ip peer;                 /* the other end of the connection; see request_get_client */
+    bool tls;                       /* of the connection */
     const struct networks *trusted; /* of reverse proxies; NULL: the peer is none of them, and speaks for himself */
     const char *(*get_header)(const void *connection, const char *name); /* any case; NULL when absent */
     const char *(*get_next_header)(const char *value, const char *name); /* behind that value; NULL when absent */
@@ -81,7 +82,7 @@ bool request_get_cookie(const struct http_request *q, const char *name, char *ou
  * there that is no trusted proxy itself, so that nobody can put himself another one's address in front. */
 void request_get_client(const struct http_request *q, struct ip *out);
 void request_get_client_address(const struct http_request *q, char out[IP_TEXT_MAX]); /* the same as text */
-/* The client came by https: X-Forwarded-Proto of a trusted proxy says so. The server itself speaks no TLS. */
+/* The client came by https: X-Forwarded-Proto of a trusted proxy says so, or else the connection is one. */
 bool request_is_tls(const struct http_request *q);
 /* Host, with its port where one was given, as the client wrote it: of X-Forwarded-Host of a trusted proxy, else of the
  * Host field. False when absent, longer than out can hold, or no host at all. */
@@ -99,6 +100,7 @@ struct http_response {
     const char *cache_control; /* a literal; NULL: "no-store". Of guarded answers */
     bool guarded;              /* gets what browsers need to be told: all but what executors are answered */
     bool may_gzip;             /* the client takes it compressed */
+    int64_t hsts_s;            /* browsers keep to https for so long; 0: that is not said. Of guarded answers */
     struct stream *stream;     /* of the server; NULL: there is none, and pieces are collected in `body` */
 };
 

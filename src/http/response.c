@@ -3,6 +3,7 @@
 #include "http/gzip.h"
 #include "http/response.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -101,6 +102,8 @@ static void write_guards(const struct http_response *r, struct buf *out)
     bool page = begins_with(r->content_type, "text/html");
 
     buf_puts(out, "X-Content-Type-Options: nosniff\r\nReferrer-Policy: same-origin\r\n");
+    if (r->hsts_s)
+        buf_printf(out, "Strict-Transport-Security: max-age=%" PRId64 "\r\n", r->hsts_s);
     if (!has_header(r, "Content-Security-Policy:"))
         buf_printf(out, "Content-Security-Policy: %s\r\n", page ? POLICY_OF_PAGES : POLICY_OF_DATA);
     if (!has_header(r, "Cache-Control:"))

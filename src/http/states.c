@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 const int64_t caller_deadlines_ms[CALLER_STATES] = {
-    [CALLER_NEW] = 30000,      [CALLER_KEPT] = CALLER_KEPT_MS, [CALLER_HEAD] = 10000,     [CALLER_BODY] = 60000,
+    [CALLER_NEW] = 30000,      [CALLER_KEPT] = CALLER_KEPT_MS, [CALLER_HEAD] = 10000,
+    [CALLER_BODY] = 60000,     [CALLER_HANDSHAKE] = 10000,     [CALLER_HELLO] = 10000,
     [CALLER_BUSY] = INT64_MAX, [CALLER_WRITING] = 30000,       [CALLER_DROPPING] = 30000,
 };
 
@@ -48,6 +49,23 @@ void front_move(struct caller *c, enum caller_state state)
         caller_deadlines_ms[state] == INT64_MAX ? INT64_MAX : f->now_mono_ms + caller_deadlines_ms[state];
 }
 
+void front_move_until(struct caller *c, enum caller_state state, int64_t deadline_mono_ms)
+{
+    struct caller_list *list = &c->front->lists[state];
+    struct caller *before;
+
+    front_move(c, state);
+    c->deadline_mono_ms = deadline_mono_ms;
+    TAILQ_REMOVE(list, c, in_list);
+    before = TAILQ_LAST(list, caller_list);
+    while (before && before->deadline_mono_ms > deadline_mono_ms)
+        before = TAILQ_PREV(before, caller_list, in_list);
+    if (before)
+        TAILQ_INSERT_AFTER(list, before, c, in_list);
+    else
+        TAILQ_INSERT_HEAD(list, c, in_list);
+}
+
 void front_set_watch(struct front *f, int fd, uint32_t before, uint32_t events, void *data)
 {
     struct epoll_event event = {.events = events, .data.ptr = data};
@@ -60,7 +78,7 @@ void front_set_watch(struct front *f, int fd, uint32_t before, uint32_t events, 
 void front_watch(struct caller *c, uint32_t events)
 {
     if (c->watched != events)
-        front_set_watch(c->front, c->fd, c->watched, events, c);
+        front_set_watch(c->front, c->wire.fd, c->watched, events, c);
     c->watched = events;
 }
 

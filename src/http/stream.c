@@ -6,15 +6,14 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #define PATIENCE_MS 10000
 #define BYTES_PER_MS 16
 #define TICK_MS 200 /* so often a waiting worker looks whether the server ends */
 
-void stream_init(struct stream *s, struct stream_office *office, int fd, bool old, bool head_only, bool keep)
+void stream_init(struct stream *s, struct stream_office *office, struct wire *wire, bool old, bool head_only, bool keep)
 {
-    *s = (struct stream){.office = office, .fd = fd, .old = old, .head_only = head_only, .keep = keep && !old};
+    *s = (struct stream){.office = office, .wire = wire, .old = old, .head_only = head_only, .keep = keep && !old};
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
@@ -22,7 +21,7 @@ void stream_init(struct stream *s, struct stream_office *office, int fd, bool ol
 static bool wait_for_room(const struct stream *s, int64_t deadline_mono_ms)
 {
     int64_t left_ms = deadline_mono_ms - clock_mono_ms(s->office->clock);
-    struct pollfd fd = {.fd = s->fd, .events = POLLOUT};
+    struct pollfd fd = {.fd = s->wire->fd, .events = POLLOUT};
 
     if (left_ms <= 0 || s->office->must_end(s->office->arg))
         return false;
@@ -36,7 +35,7 @@ static bool send_all(struct stream *s)
     size_t sent = 0;
 
     while (sent < s->out.len) {
-        ssize_t n = send(s->fd, s->out.data + sent, s->out.len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = wire_write(s->wire, s->out.data + sent, s->out.len - sent);
         if (n >= 0)
             sent += (size_t)n;
         else if (errno != EINTR && (errno != EAGAIN || !wait_for_room(s, deadline_ms)))
@@ -90,7 +89,7 @@ bool stream_end(struct stream *s, struct http_response *r, bool *keep)
         s->state = STREAM_BROKEN;
     *keep = s->keep && s->state == STREAM_OPEN;
     if (s->state == STREAM_BROKEN)
-        shutdown(s->fd, SHUT_RDWR);
+        wire_cut(s->wire);
     gzip_destroy(s->gzip);
     buf_fini(&s->out);
     give_place(s);

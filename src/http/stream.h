@@ -11,6 +11,7 @@
 #define HTTP_STREAM_H
 
 #include "http/message.h"
+#include "http/wire.h"
 
 #define STREAM_PIECE ((size_t)64 * 1024)
 
@@ -33,7 +34,7 @@ enum stream_state {
 
 struct stream {
     struct stream_office *office;
-    int fd;
+    struct wire *wire;
     bool old;       /* HTTP/1.0 */
     bool head_only; /* of a HEAD */
     bool keep;      /* the connection, afterwards */
@@ -43,7 +44,8 @@ struct stream {
 };
 
 /* Only says where the answer would go. */
-void stream_init(struct stream *s, struct stream_office *office, int fd, bool old, bool head_only, bool keep);
+void stream_init(struct stream *s, struct stream_office *office, struct wire *wire, bool old, bool head_only,
+                 bool keep);
 /* The handler is done with the answer. False: it was none in pieces. *keep: the connection can be used again. */
 bool stream_end(struct stream *s, struct http_response *r, bool *keep);
 

@@ -46,8 +46,27 @@ void host_find_ip(char out[HOST_IP_MAX])
     freeifaddrs(list);
 }
 
-void host_make_url(const struct config *config, const char *ip, int port, char *out, size_t size)
+/* The name of this machine, if need be in the domain of the certificate. False: it is not good for either. */
+static bool find_own_name(struct tls_server *tls, char out[256])
 {
+    char host[65] = "";
+    struct tls_facts facts;
+    const char *domain;
+
+    gethostname(host, sizeof host - 1);
+    snprintf(out, 256, "%s", host);
+    if (*host && tls_server_names_host(tls, out))
+        return true;
+    tls_server_load_facts(tls, &facts);
+    domain = strchr(facts.name, '.');
+    snprintf(out, 256, "%.64s%.190s", host, domain ? domain : "");
+    return *host && domain && tls_server_names_host(tls, out);
+}
+
+void host_make_url(const struct config *config, struct tls_server *tls, const char *ip, int port, char *out,
+                   size_t size)
+{
+    char name[256];
     const char *host = config->http_bind[0] ? config->http_bind : ip;
     const char *colon = strchr(host, ':'); /* IPv6 */
 
@@ -55,6 +74,10 @@ void host_make_url(const struct config *config, const char *ip, int port, char *
         host = ip;
         colon = NULL;
     }
-    snprintf(out, size, "http://%s%s%s:%d%s", colon ? "[" : "", host, colon ? "]" : "", port,
+    if (tls && !tls_server_names_host(tls, host) && find_own_name(tls, name)) {
+        host = name;
+        colon = NULL;
+    }
+    snprintf(out, size, "%s://%s%s%s:%d%s", tls ? "https" : "http", colon ? "[" : "", host, colon ? "]" : "", port,
              config->server_context_path);
 }

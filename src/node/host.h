@@ -8,6 +8,7 @@
 #define NODE_HOST_H
 
 #include "shardwheel/config.h"
+#include "shardwheel/http/tls.h"
 
 #define HOST_IP_MAX 46 /* INET6_ADDRSTRLEN */
 
@@ -15,7 +16,9 @@
 MUST_CHECK enum err host_make_name(const struct config *config, char *out, size_t size, struct errctx *ec);
 /* The first address that is not the loopback's: shown in log rows, so that people know which node sent a fire. */
 void host_find_ip(char out[HOST_IP_MAX]);
-/* Where the node's pages are. */
-void host_make_url(const struct config *config, const char *ip, int port, char *out, size_t size);
+/* Where the node's pages are. `tls`: of its certificate; NULL: none. An address that it does not name becomes the name
+ * of this machine where it names that one. */
+void host_make_url(const struct config *config, struct tls_server *tls, const char *ip, int port, char *out,
+                   size_t size);
 
 #endif

@@ -360,6 +360,8 @@ enum err node_start(struct config *config, struct node **out, struct errctx *ec)
     node->first = config;
     e = config->data_dir ? ERR_OK : weak_check_strict(config, ec);
     if (!e)
+        e = node_load_tls(node, ec);
+    if (!e)
         e = node_start_database(node, ec);
     if (!e)
         e = weak_check_strict(config, ec); /* by now a new data folder has a token */
@@ -417,6 +419,7 @@ void node_apply(struct node *node, const struct config *config)
     if (admin_set_config(node->admin, config, &ec) != ERR_OK)
         log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
                   log_quote(ec.text).s);
+    node_follow_tls(node, /*now=*/true);
     weak_watch_poke(node->weak_watch);
 }
 

@@ -52,10 +52,13 @@ struct node {
     struct executor_calls *calls;   /* of admin, as well */
     struct store_features features; /* of the database, at the start */
     struct admin *admin;
+    struct tls_server *tls; /* NULL: plain HTTP */
     struct http *http;
     struct weak_watch *weak_watch;
     bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
+    int64_t tls_mono_ms;    /* no look at certificates before */
+    int64_t tls_told_ms;    /* wall clock: when one that expires was told of; 0: not yet */
     int resize_to;          /* the number of shards that the last try could not go over to; 0: it could */
     int64_t resize_mono_ms; /* no further try before */
     struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
@@ -94,6 +97,13 @@ MUST_CHECK enum err node_start_admin(struct node *node, struct errctx *ec);
 MUST_CHECK enum err node_start_http(struct node *node, struct errctx *ec);
 /* How executors are asked for people. */
 void node_set_admin_access(struct node *node, const struct config *config);
+
+/* ---- tls.c ------------------------------------------------------------------------------------------------------- */
+
+/* Reads the certificate, if TLS is asked for. */
+MUST_CHECK enum err node_load_tls(struct node *node, struct errctx *ec);
+/* Takes a new certificate where the files have changed. To be called often; `now`: do not wait for a second look. */
+void node_follow_tls(struct node *node, bool now);
 
 /* ---- node.c ------------------------------------------------------------------------------------------------------ */
 

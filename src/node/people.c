@@ -129,6 +129,8 @@ enum err node_start_http(struct node *node, struct errctx *ec)
                                                  .context_path = config->server_context_path,
                                                  .threads = (int)config->http_threads,
                                                  .max_body = (size_t)config->http_max_body,
+                                                 .tls = node->tls,
+                                                 .hsts_ms = config->hsts_ms,
                                                  .trusted_networks = config->http_trusted_networks,
                                                  .registry = node->registry,
                                                  .complete = node->complete,
@@ -151,6 +153,6 @@ enum err node_start_http(struct node *node, struct errctx *ec)
     http_set_access_token(node->http, config->access_token);
     e = http_start(node->http, ec);
     if (!e)
-        host_make_url(config, node->ip, http_get_port(node->http), node->url, sizeof node->url);
+        host_make_url(config, node->tls, node->ip, http_get_port(node->http), node->url, sizeof node->url);
     return e;
 }

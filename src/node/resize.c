@@ -38,6 +38,7 @@ void node_follow(struct node *node)
     int64_t now_ms = clock_mono_ms(node->clock);
     struct errctx ec;
 
+    node_follow_tls(node, /*now=*/false);
     if (wanted == 0)
         wanted = node->resize_to; /* what the try of before halted does not look at the cluster any more */
     if (wanted == 0 || now_ms < node->resize_mono_ms)

@@ -13,6 +13,7 @@
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/history.h"
 #include "shardwheel/http.h"
+#include "shardwheel/http/tls.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/resolver.h"
@@ -174,6 +175,7 @@ void node_stop(struct node *node)
         registry_join(node->registry);
     }
     http_destroy(node->http);
+    tls_server_destroy(node->tls);
     admin_destroy(node->admin);
     if (node->primary) { /* nobody has a session any more */
         primary_stop(node->primary);

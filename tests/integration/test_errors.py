@@ -136,7 +136,7 @@ def test_all_keys_without_meaning_are_named_once(keys, tmp_path):
     """A file that Spring would take, of any length, is no error: it is the database here."""
     file = tmp_path / "application.properties"
     names = [f"spring.some.library.of.the.original.setting-{n}" for n in range(150)]
-    names += ["server.ssl.enabled", "info.app.name"]
+    names += ["server.ssl.protocol", "info.app.name"]
     file.write_text("".join(f"{name}=false\n" for name in names))
     keys = {**keys, "spring.datasource.url": "jdbc:mysql://127.0.0.1:1/nowhere", "spring.config.import": "x"}
 

@@ -36,11 +36,30 @@ static void unknown_keys_are_named_with_place_and_suggestion(void **state)
 static void keys_that_cannot_be_ignored_are_refused(void **state)
 {
     (void)state;
-    check_file_error("server.ssl.key-store=x", "a.properties:1: \"server.ssl.key-store\" is not supported here: TLS");
-    check_file_error("server.ssl.enabled=true\nserver.ssl.key-store=x", "TLS is not served here");
-    check_error(ARGS(URL), ENV("SERVER_SSL_KEY_STORE=x"), "environment SERVER_SSL_KEY_STORE: ");
+    check_file_error("server.ssl.bundle=x",
+                     "a.properties:1: \"server.ssl.bundle\" is not supported here: write server");
+    check_file_error("server.ssl.enabled=true\nserver.ssl.bundle=x", "write server.ssl.certificate and");
+    check_error(ARGS(URL), ENV("SERVER_SSL_BUNDLE=x"), "environment SERVER_SSL_BUNDLE: ");
     check_file_error("spring.datasource.hikari.jdbc-url=x", "write spring.datasource.url");
     check_file_error("spring.datasource.jndi-name=x", "write spring.datasource.url");
+}
+
+/* Who asks for TLS must not get plain HTTP. */
+static void half_of_tls_is_refused(void **state)
+{
+    (void)state;
+    check_file_error("server.ssl.enabled=true",
+                     "a.properties:1: server.ssl.enabled needs server.ssl.certificate or server.ssl.key-store");
+    check_file_error("server.ssl.certificate-private-key=x",
+                     "server.ssl.certificate-private-key needs server.ssl.cert");
+    check_file_error("server.ssl.client-auth=need", "server.ssl.client-auth needs server.ssl.certificate or");
+    check_file_error("server.ssl.certificate=x\nserver.ssl.key-store=y",
+                     "a.properties:2: server.ssl.key-store contradicts server.ssl.certificate");
+    check_file_error("server.ssl.certificate=x\nserver.ssl.client-auth=want",
+                     "a.properties:2: server.ssl.client-auth needs server.ssl.trust-certificate or");
+    check_file_error("server.ssl.key-store=x\nserver.ssl.key-store-type=PEM",
+                     "a.properties:2: server.ssl.key-store-type: got \"PEM\", expected PKCS12");
+    check_file_error("server.ssl.certificate=x\nserver.ssl.client-auth=must", "expected none, want or need");
 }
 
 static void an_empty_one_is_as_if_not_set(void **state)
@@ -48,10 +67,10 @@ static void an_empty_one_is_as_if_not_set(void **state)
     struct config *c;
 
     (void)state;
-    write_file("a.properties", "spring.datasource.jndi-name= \nserver.ssl.key-store=\n");
+    write_file("a.properties", "spring.datasource.jndi-name= \nserver.ssl.bundle=\n");
     c = load(ARGS("--config", "a.properties", URL), ENV("SPRING_DATASOURCE_HIKARI_JDBC_URL="));
     check_note(c, CONFIG_NOTE_IGNORED, "spring.datasource.jndi-name (a.properties:1): empty: as if not set");
-    check_note(c, CONFIG_NOTE_IGNORED, "server.ssl.key-store (a.properties:2): empty: as if not set");
+    check_note(c, CONFIG_NOTE_IGNORED, "server.ssl.bundle (a.properties:2): empty: as if not set");
     check_note(c, CONFIG_NOTE_IGNORED, "empty: as if not set");
     config_destroy(c);
 }
@@ -91,11 +110,11 @@ static enum err load_one(const char *key, const char *value, struct errctx *ec)
 {
     struct config *config = NULL;
     char arg[21000];
-    char *args[] = {"shardwheel", arg, URL, "--shardwheel.coordination=standalone", NULL};
+    char *args[] = {"shardwheel", arg, URL, "--shardwheel.coordination=standalone", "--server.ssl.enabled=false", NULL};
     enum err e;
 
     snprintf(arg, sizeof(arg), "--%s=%s", key, value);
-    e = config_load(4, args, NO_ENV, &config, ec);
+    e = config_load(5, args, NO_ENV, &config, ec);
     config_destroy(config);
     return e;
 }
@@ -163,6 +182,8 @@ static void every_key_keeps_its_bounds(void **state)
         case KIND_LEVELS:
         case KIND_COORDINATION:
         case KIND_DIALECT:
+        case KIND_ENABLED:
+        case KIND_CLIENT_AUTH:
         case KIND_GLUE:
         case KIND_NETWORKS:
         case KIND_ADDRESS: break;
@@ -398,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         fixture_test(unknown_keys_are_named_with_place_and_suggestion),
         fixture_test(keys_that_cannot_be_ignored_are_refused),
+        fixture_test(half_of_tls_is_refused),
         fixture_test(an_empty_one_is_as_if_not_set),
         fixture_test(bad_values_are_named_with_place_and_expectation),
         fixture_test(every_key_keeps_its_bounds),

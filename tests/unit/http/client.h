@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* client: a plain HTTP client on a socket, for tests: bytes out, one answer in. */
+/* client: an HTTP client on a socket, plain or by TLS, for tests: bytes out, one answer in. */
 #ifndef TEST_CLIENT_H
 #define TEST_CLIENT_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/http/tls.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -18,7 +19,8 @@
 
 struct client {
     int fd;
-    struct buf in; /* read and not yet used */
+    struct tls *tls; /* NULL: plain */
+    struct buf in;   /* read and not yet used */
 };
 
 struct answer {
@@ -41,8 +43,16 @@ static inline bool client_open(struct client *k, int port)
     return !connect(k->fd, (struct sockaddr *)&to, sizeof(to));
 }
 
+static inline bool client_open_tls(struct client *k, int port)
+{
+    struct errctx ec;
+    return client_open(k, port) && tls_connect(k->fd, "127.0.0.1", &k->tls, &ec) == ERR_OK;
+}
+
 static inline void client_close(struct client *k)
 {
+    tls_destroy(k->tls);
+    k->tls = NULL;
     if (k->fd >= 0)
         close(k->fd);
     buf_fini(&k->in);
@@ -53,7 +63,7 @@ static inline bool client_send(struct client *k, const void *data, size_t len)
 {
     const char *p = data;
     while (len) {
-        ssize_t n = send(k->fd, p, len, MSG_NOSIGNAL);
+        ssize_t n = k->tls ? tls_write(k->tls, p, len) : send(k->fd, p, len, MSG_NOSIGNAL);
         if (n <= 0)
             return false;
         p += n;
@@ -65,7 +75,7 @@ static inline bool client_send(struct client *k, const void *data, size_t len)
 static inline bool client_fill(struct client *k)
 {
     char piece[16384];
-    ssize_t n = recv(k->fd, piece, sizeof(piece), 0);
+    ssize_t n = k->tls ? tls_read(k->tls, piece, sizeof(piece)) : recv(k->fd, piece, sizeof(piece), 0);
     if (n <= 0)
         return false;
     buf_append(&k->in, piece, (size_t)n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The front by itself, on real sockets: what it takes, what it refuses, and who waits for whom. */
+/* The front by itself, on real sockets, plain and by TLS: what it takes, what it refuses, and who waits for whom. */
+#include "http/certificates.h"
 #include "http/client.h"
 #include "http/caller.h"
 #include "test.h"
@@ -22,6 +23,7 @@ static const struct clock test_clock = {NULL, test_mono_ms, NULL};
 
 static struct counters counters;
 static struct errctx ec;
+static struct tls_server *tls; /* of the present group; NULL: plain */
 
 struct fixture {
     struct front *front;
@@ -126,6 +128,7 @@ static int set_up(void **state)
                               .threads = 4,
                               .max_body = MAX_BODY,
                               .max_answers = MAX_ANSWERS,
+                              .tls = tls,
                               .admit = admit,
                               .handle = handle,
                               .write_busy = write_busy,
@@ -183,9 +186,14 @@ static void wait_for(struct fixture *f, const int *count, int least)
     assert_true(got >= least);
 }
 
+static bool open_client(struct fixture *f, struct client *k)
+{
+    return tls ? client_open_tls(k, f->port) : client_open(k, f->port);
+}
+
 static void open_and_send(struct fixture *f, struct client *k, const char *text)
 {
-    assert_true(client_open(k, f->port));
+    assert_true(open_client(f, k));
     assert_true(client_send(k, text, strlen(text)));
 }
 
@@ -412,7 +420,7 @@ static void large_bodies_need_room(void **state)
     memset(text, 'x', MAX_BODY);
     struct buf out = {0};
     write_post(&out, "/whole", "", text, MAX_BODY);
-    assert_true(client_open(&k, f->port));
+    assert_true(open_client(f, &k));
     assert_true(client_send(&k, out.data, out.len));
     expect(&k, 200, "POST /whole 1048576 0");
     assert_true(room_take(&f->front->room, f->front->room.max));
@@ -652,7 +660,7 @@ static void many_refusals_in_one_piece(void **state)
     struct buf out = {0};
     for (int i = 0; i < 1000; i++)
         buf_puts(&out, "\r\nGET /refuse HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
-    assert_true(client_open(&k, f->port));
+    assert_true(open_client(f, &k));
     assert_true(client_send(&k, out.data, out.len));
     for (int i = 0; i < 1000; i++)
         expect(&k, 401, NULL);
@@ -711,6 +719,28 @@ static int set_up_small(void **state)
     return rc;
 }
 
+static struct certificates dir;
+
+static int set_up_tls(void **state)
+{
+    (void)state;
+    if (!certificates_begin(&dir))
+        return 1;
+    char *key = strdup(certificates_path(&dir, "one.key"));
+    struct tls_files files = {.certificate = certificates_path(&dir, "one.pem"), .key = key};
+    enum err e = tls_server_create(&files, &tls, &ec);
+    free(key);
+    return e != ERR_OK;
+}
+
+static int tear_down_tls(void **state)
+{
+    (void)state;
+    tls_server_destroy(tls);
+    certificates_end(&dir);
+    return 0;
+}
+
 int main(void)
 {
     log_set_level(LOG_ERROR);
@@ -734,5 +764,6 @@ int main(void)
         T(many_refusals_in_one_piece),
         T(stop_ends_what_is_under_way),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int plain = cmocka_run_group_tests_name("plain", tests, NULL, NULL);
+    return plain + cmocka_run_group_tests_name("TLS", tests, set_up_tls, tear_down_tls);
 }

@@ -25,6 +25,7 @@ struct fixture {
     struct stream stream;
     struct http_response r;
     int fds[2]; /* ours, the client's */
+    struct wire wire;
     bool ending;
 };
 
@@ -58,7 +59,8 @@ static int tear_down(void **state)
 
 static void begin(struct fixture *f, bool old, bool head_only)
 {
-    stream_init(&f->stream, &f->office, f->fds[0], old, head_only, true);
+    f->wire = (struct wire){.fd = f->fds[0]};
+    stream_init(&f->stream, &f->office, &f->wire, old, head_only, true);
     f->r.stream = &f->stream;
     assert_int_equal(response_begin_stream(&f->r, &ec), ERR_OK);
 }
@@ -144,7 +146,8 @@ static void a_whole_answer_is_no_stream(void **state)
     struct fixture *f = *state;
     bool keep = true;
 
-    stream_init(&f->stream, &f->office, f->fds[0], false, false, true);
+    f->wire = (struct wire){.fd = f->fds[0]};
+    stream_init(&f->stream, &f->office, &f->wire, false, false, true);
     f->r.stream = &f->stream;
     buf_puts(&f->r.body, "abc");
     assert_int_equal(response_push(&f->r, &ec), ERR_OK); /* not begun: collected */
@@ -165,7 +168,7 @@ static void only_so_many_at_a_time(void **state)
     bool keep;
 
     begin(f, false, false);
-    stream_init(&other, &f->office, f->fds[0], false, false, true);
+    stream_init(&other, &f->office, &f->wire, false, false, true);
     assert_int_equal(response_begin_stream(&second, &ec), ERR_BUSY);
     assert_non_null(strstr(ec.text, "1 large answers"));
     assert_false(stream_end(&other, &second, &keep)); /* so that it can still be a whole one */
