@@ -27,26 +27,35 @@ static enum err fail(struct errctx *ec)
     return err_set(ec, ERR_LOST, "%s", strerror(errno));
 }
 
-static enum err talk(int fd, const char *request, int64_t deadline_mono_ms, const struct clock *clock,
+/* `tls` NULL: as it is. */
+static enum err talk(int fd, struct tls *tls, const char *request, int64_t deadline_mono_ms, const struct clock *clock,
                      struct buf *answer, struct errctx *ec)
 {
-    char piece[4096];
-    ssize_t n = send(fd, request, strlen(request), MSG_NOSIGNAL);
+    char piece[TLS_RECORD];
+    size_t len = strlen(request);
+    ssize_t n = tls ? tls_write(tls, request, len) : send(fd, request, len, MSG_NOSIGNAL);
 
     while (n > 0 && answer->len < DIAL_ANSWER_MAX) {
-        n = set_limit(fd, deadline_mono_ms, clock) ? recv(fd, piece, sizeof piece, 0) : -1;
+        if (!set_limit(fd, deadline_mono_ms, clock))
+            n = -1;
+        else
+            n = tls ? tls_read(tls, piece, sizeof piece) : recv(fd, piece, sizeof piece, 0);
         if (n > 0)
             buf_append(answer, piece, (size_t)n);
     }
     buf_puts(answer, "");
+    if (n < 0 && tls && *tls_get_why(tls))
+        return err_set(ec, ERR_LOST, "%s", tls_get_why(tls));
     return n < 0 ? fail(ec) : buf_failed(answer) ? err_set(ec, ERR_NOMEM, "out of memory") : ERR_OK;
 }
 
-enum err dial_ask(const char *host, const char *port, const char *request, int wait_ms, const struct clock *clock,
-                  struct buf *answer, struct errctx *ec)
+/* `certificate` NULL: without TLS. */
+static enum err ask(const char *host, const char *port, const char *request, int wait_ms, const struct clock *clock,
+                    struct buf *answer, struct dial_certificate *certificate, struct errctx *ec)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     int64_t deadline_mono_ms = clock_mono_ms(clock) + wait_ms;
+    struct tls *tls = NULL;
     struct addrinfo *list = NULL;
     int code = getaddrinfo(host, port, &hints, &list), fd = -1;
     enum err e = ERR_LOST;
@@ -62,11 +71,22 @@ enum err dial_ask(const char *host, const char *port, const char *request, int w
                 : fail(ec);
     }
     freeaddrinfo(list);
+    if (!e && certificate)
+        e = tls_connect(fd, host, &tls, ec);
+    if (tls)
+        certificate->shown = tls_load_peer(tls, host, &certificate->facts, &certificate->names_host);
     if (!e)
-        e = talk(fd, request, deadline_mono_ms, clock, answer, ec);
+        e = talk(fd, tls, request, deadline_mono_ms, clock, answer, ec);
+    tls_destroy(tls);
     if (fd >= 0)
         close(fd);
     return e;
+}
+
+enum err dial_ask(const char *host, const char *port, const char *request, int wait_ms, const struct clock *clock,
+                  struct buf *answer, struct errctx *ec)
+{
+    return ask(host, port, request, wait_ms, clock, answer, NULL, ec);
 }
 
 bool dial_split(const char *text, size_t len, char host[280], char port[8])
@@ -83,20 +103,21 @@ bool dial_split(const char *text, size_t len, char host[280], char port[8])
 }
 
 enum err dial_get(const char *url, const char *path, int wait_ms, const struct clock *clock, struct buf *body,
-                  struct errctx *ec)
+                  struct dial_certificate *certificate, struct errctx *ec)
 {
-    static const char scheme[] = "http://";
-    const char *at = url + strlen(scheme);
+    bool tls = strncmp(url, "https://", 8) == 0;
+    const char *at = url + (tls ? 8 : 7);
     char host[280], port[8], request[900];
     struct buf answer = {0};
     const char *end;
     enum err e;
 
-    if (strncmp(url, scheme, strlen(scheme)) != 0 || !dial_split(at, strcspn(at, "/"), host, port))
+    *certificate = (struct dial_certificate){0};
+    if ((!tls && strncmp(url, "http://", 7) != 0) || !dial_split(at, strcspn(at, "/"), host, port))
         return err_set(ec, ERR_INPUT, "%.200s is not http://host:port", url);
     snprintf(request, sizeof request, "GET %.300s%.200s HTTP/1.0\r\nHost: %.*s\r\nConnection: close\r\n\r\n",
              at + strcspn(at, "/"), path, (int)strcspn(at, "/"), at);
-    e = dial_ask(host, port, request, wait_ms, clock, &answer, ec);
+    e = ask(host, port, request, wait_ms, clock, &answer, tls ? certificate : NULL, ec);
     end = !e && answer.data ? strstr(answer.data, "\r\n\r\n") : NULL;
     if (!e && !end)
         e = err_set(ec, ERR_LOST, "what answers speaks no HTTP");

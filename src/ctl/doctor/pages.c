@@ -60,13 +60,35 @@ static void compare_settings(struct doctor *d, const char *where, struct json_ob
     buf_fini(&differ);
 }
 
+/* A certificate that programs refuse which look at it: executors, browsers. */
+static void tell_certificate(struct doctor *d, const char *where, const struct node_row *node,
+                             const struct dial_certificate *c)
+{
+    int64_t now_s = clock_wall_ms(d->clock) / 1000;
+
+    if (!c->shown)
+        return;
+    if (c->facts.until_s <= now_s || c->facts.from_s > now_s)
+        doctor_tell(d, DOCTOR_WARNING, "node_certificate", where,
+                    "Replace the files of server.ssl on that machine; the node reads them again by itself.",
+                    "Its certificate for %.100s %s: programs that check it refuse the node.", c->facts.name,
+                    c->facts.until_s <= now_s ? "has expired" : "is not valid yet");
+    if (!c->names_host)
+        doctor_tell(d, DOCTOR_NOTE, "node_certificate_host", where,
+                    "Use URLs with a name that is in the certificate, or a certificate that names this host, too.",
+                    "Its certificate, for %.100s, does not name the host of %.200s: programs that check it refuse this "
+                    "URL.",
+                    c->facts.name, node->url);
+}
+
 static void tell_console(struct doctor *d, const char *where, const struct node_row *node)
 {
     struct buf page = {0};
+    struct dial_certificate certificate;
     struct errctx why;
 
     errctx_clear(&why);
-    if (dial_get(node->url, "/", PAGE_MS, d->clock, &page, &why) == ERR_OK && !buf_failed(&page) &&
+    if (dial_get(node->url, "/", PAGE_MS, d->clock, &page, &certificate, &why) == ERR_OK && !buf_failed(&page) &&
         strstr(page.data, "has no console to show"))
         doctor_tell(d, DOCTOR_NOTE, "node_without_console", where, NULL,
                     "It has no console: the files are not built or installed, or shardwheel.console.web-dir is wrong.");
@@ -77,14 +99,17 @@ static void tell_console(struct doctor *d, const char *where, const struct node_
 static struct json_object *load_health(struct doctor *d, const char *where, const struct node_row *node)
 {
     struct buf text = {0};
+    struct dial_certificate certificate;
     struct errctx why = {{0}};
     struct json_object *health = NULL;
 
-    if (dial_get(node->url, "/actuator/health", PAGE_MS, d->clock, &text, &why) == ERR_OK && !buf_failed(&text)) {
+    if (dial_get(node->url, "/actuator/health", PAGE_MS, d->clock, &text, &certificate, &why) == ERR_OK &&
+        !buf_failed(&text)) {
         health = json_tokener_parse(text.data);
         err_set(&why, ERR_LOST, "what answers is no node");
     }
     buf_fini(&text);
+    tell_certificate(d, where, node, &certificate);
     if (!health)
         doctor_tell(d, DOCTOR_NOTE, "node_page_away", where, NULL,
                     "Its pages at %.200s cannot be reached from here (%.200s), so they were not checked. Executors "
@@ -133,7 +158,7 @@ static enum err check_pages(struct doctor *d, struct errctx *ec)
 const struct doctor_check doctor_page_checks[] = {
     {"node_pages", "The nodes are healthy and have the same settings.",
      (const char *const[]){"node_page_away", "node_unhealthy", "node_without_coordination", "node_without_console",
-                           "settings_differ", NULL},
+                           "node_certificate", "node_certificate_host", "settings_differ", NULL},
      DOCTOR_TABLES, check_pages},
     {0},
 };
