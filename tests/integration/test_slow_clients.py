@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from harness.certificates import Authority
 from harness.cluster import TOKEN
 from harness.process import wait_until
 
@@ -20,14 +21,19 @@ HEAD = b"POST /api/callback HTTP/1.1\r\nHost: x\r\nXXL-JOB-ACCESS-TOKEN: " + TOK
 BODY = HEAD + b"Content-Length: 1000000\r\n\r\n"
 
 
+HELLO = b"\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03"
+
+
 class SlowClients(threading.Thread):
     """
-    Keeps so many connections open without a token's use: idle ones, slow heads, slow bodies; what is closed comes anew.
+    Keeps so many connections open without a token's use: idle ones, slow heads, slow bodies; with TLS also slow
+    handshakes. What is closed comes anew.
     """
 
-    def __init__(self, port):
+    def __init__(self, port, tls=None):
         super().__init__(daemon=True)
         self.port = port
+        self.tls = tls
         self.stopping = threading.Event()
         self.complete = threading.Event()  # all were there once
         self.selector = selectors.DefaultSelector()
@@ -35,6 +41,8 @@ class SlowClients(threading.Thread):
 
     def _open(self, kind):
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        if self.tls and kind in ("head", "body"):
+            connection = self.tls.wrap_socket(connection)
         connection.setblocking(False)
         if kind == "body":
             connection.send(BODY)
@@ -42,7 +50,7 @@ class SlowClients(threading.Thread):
         return connection
 
     def run(self):
-        kinds = ["idle"] * IDLE + ["head", "body"] * (SLOW // 2)
+        kinds = ["idle"] * IDLE + ["head", "body"] * (SLOW // 2) + ["hello"] * (SLOW if self.tls else 0)
         heads = {}
         for kind in kinds:
             connection = self._open(kind)
@@ -60,7 +68,8 @@ class SlowClients(threading.Thread):
                     heads[connection] = (key.data, 0)
             for connection, (kind, sent) in list(heads.items()):
                 try:
-                    connection.send(HEAD[sent:sent + 1] if kind == "head" and sent < len(HEAD) else b" ")
+                    slowly = {"head": HEAD, "hello": HELLO}.get(kind, b"")
+                    connection.send(slowly[sent:sent + 1] or b" ")
                 except OSError:
                     continue  # its end is read in the next round
                 heads[connection] = (kind, sent + 1)
@@ -82,8 +91,10 @@ def many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_slow_clients_keep_no_executor_from_beating(world, many_files):
-    node = world.node()
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_slow_clients_keep_no_executor_from_beating(world, many_files, scheme):
+    pem = Authority(world.folder).issue("node", "127.0.0.1")
+    node = world.node(keys={"server.ssl.certificate": pem} if scheme == "https" else {})
     tables = world.tables
     group = tables.add_group("beating")
     addresses = [f"http://10.9.8.{i}:9999/" for i in range(10, 10 + EXECUTORS)]
@@ -96,7 +107,7 @@ def test_slow_clients_keep_no_executor_from_beating(world, many_files):
         assert beat(node, address).code == 200
     wait_until(lambda: address_list() == listed, 45, "all addresses in the list")
 
-    clients = SlowClients(node.port)
+    clients = SlowClients(node.port, node.tls)
     clients.start()
     beats, liveness = [], []
     try:
@@ -127,7 +138,7 @@ def test_slow_clients_keep_no_executor_from_beating(world, many_files):
         clients.stopping.set()
         clients.join()
     beats.sort()
-    print(json.dumps({"connections": connections, "reopened": clients.reopened,
+    print(json.dumps({"scheme": scheme, "connections": connections, "reopened": clients.reopened,
                       "beat_p50_ms": round(beats[len(beats) // 2] * 1000, 1),
                       "beat_p99_ms": round(beats[len(beats) * 99 // 100] * 1000, 1),
                       "liveness_max_ms": round(max(liveness) * 1000, 1)}))

@@ -49,7 +49,7 @@ class Authority:
         return path
 
     def issue(self, name, *hosts, days=1):
-        """The path of a file with the certificate and its key; negative days: it has expired."""
+        """The path of a file with the certificate and its key; negative days: it has expired. The file is made anew."""
         key = ec.generate_private_key(ec.SECP256R1())
         names = [
             x509.IPAddress(ipaddress.ip_address(host)) if host[0].isdigit() else x509.DNSName(host) for host in hosts

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import ssl
 import subprocess
 
 from .process import Process, free_ports, wait_until
@@ -83,6 +84,9 @@ class Node(Process):
     def __init__(self, name, folder, keys, command=None):
         self.port = int(keys["server.port"]) if "server.port" in keys else free_ports()
         self.keys = {"server.port": self.port, "shardwheel.node.name": name, **keys}
+        self.tls = None  # how it is asked over https
+        if "server.ssl.certificate" in keys or "server.ssl.key-store" in keys:
+            self.tls = ssl._create_unverified_context()
         super().__init__(
             name, [binary()] + (command or []) + options(self.keys), os.path.join(folder, f"{name}.log"),
             env=environment(),
@@ -90,7 +94,7 @@ class Node(Process):
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
 
     def start(self, healthy_within=20):
         """None: does not wait."""
@@ -112,7 +116,10 @@ class Node(Process):
         return answer.status == 200 and answer.json["status"] == "UP"
 
     def request(self, method, path, body=None, headers=None, seconds=10):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        if self.tls:
+            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=seconds, context=self.tls)
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:
             connection.request(method, path, body, headers or {})
             return Answer(connection.getresponse())
