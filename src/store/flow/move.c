@@ -12,11 +12,11 @@ static enum err hold_shards(struct store_session *s, const struct flow_epoch *ep
 {
     struct db_rows *rows = NULL;
     size_t i = 0, n = 0;
-    enum err e = store_query(
-        s, &rows, ec,
-        "SELECT shard, epoch, " STORE_NOW_MS " FROM shardwheel_shard WHERE shard IN (?) ORDER BY shard LOCK IN SHARE "
-        "MODE",
-        sql_each(epochs, count, shard));
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT shard, epoch, " STORE_NOW_MS
+                             " FROM shardwheel_shard WHERE shard IN (?) ORDER BY shard LOCK IN SHARE "
+                             "MODE",
+                             sql_each(epochs, count, shard));
 
     while (!e && db_rows_next(rows)) {
         *now_ms = db_int(rows, 2);

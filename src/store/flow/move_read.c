@@ -138,11 +138,13 @@ static enum err read_items(struct store_session *s, struct flow_batch *batch, in
     enum err e = store_append_list(s, &items, &batch->items, ec);
     if (!e && batch->ends.count > 0) {
         /* Which have ended say their fires: to look for their rows among all items of the run takes long. */
-        store_sql(s,
-                  "SELECT i.run_id, i.step, i.item, " TRY_COLUMNS_OF("i") " FROM shardwheel_flow_fire f STRAIGHT_JOIN "
-                  "shardwheel_flow_item i ON i.run_id = f.run_id AND i.step = f.step AND i.item = f.item WHERE "
-                  "f.log_id IN (?) AND i.log_id = f.log_id AND (i.wake_ms IS NULL OR i.wake_ms > ?)",
-                  sql_each(batch->ends.items, batch->ends.count, log_id), now_ms);
+        store_sql(
+            s,
+            "SELECT i.run_id, i.step, i.item, " TRY_COLUMNS_OF(
+                "i") " FROM shardwheel_flow_fire f STRAIGHT_JOIN "
+                     "shardwheel_flow_item i ON i.run_id = f.run_id AND i.step = f.step AND i.item = f.item WHERE "
+                     "f.log_id IN (?) AND i.log_id = f.log_id AND (i.wake_ms IS NULL OR i.wake_ms > ?)",
+            sql_each(batch->ends.items, batch->ends.count, log_id), now_ms);
         e = store_append_list(s, &items, &batch->items, ec);
     }
     if (batch->items.count > 0)
@@ -199,8 +201,8 @@ static enum err read_asks(struct store_session *s, struct flow_batch *batch, str
     static const struct row_type asks =
         ROWS(struct flow_ask, FIELDS(struct flow_ask, id, run_id, step, action, who, remark));
 
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT id, run_id, step, action, who, remark FROM shardwheel_flow_request WHERE run_id IN (");
+    struct sqlbuf *q = store_start_sql(
+        s, "SELECT id, run_id, step, action, who, remark FROM shardwheel_flow_request WHERE run_id IN (");
     size_t n = 0;
 
     for (size_t i = 0; i < batch->runs.count; i++)
