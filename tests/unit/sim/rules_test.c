@@ -132,16 +132,50 @@ static void failures_and_children(struct sim *sim)
     sim_set_failing(sim, 0);
 }
 
+/* Runs of flows, and somebody who asks for things, while shards go from one node to the other and back. */
+static void flow_runs_of_two_owners(struct sim *sim)
+{
+    sim_add_flows(sim);
+    sim_get_db(sim)->latency_us = 200000;
+    sim_set_failing(sim, 200);
+    for (int i = 0; i < 60; i++) {
+        sim_start_flow(sim);
+        sim_ask_flow(sim);
+        if (i % 6 == 3)
+            sim_give_to(sim, (int)fibers_draw(4), i / 6 % 2);
+        if (i % 20 == 15)
+            sim_cut_locks(sim, i / 20 % 2, true);
+        if (i % 20 == 19)
+            sim_cut_locks(sim, i / 20 % 2, false);
+        sim_advance_ms(sim, (int64_t)fibers_draw(2000));
+    }
+    sim_set_failing(sim, 0);
+    sim_approve_flows(sim);
+}
+
+static bool uses_flows(void (*drill)(struct sim *sim))
+{
+    return drill == flow_runs_of_two_owners;
+}
+
 static bool goes_well(void (*drill)(struct sim *sim), uint64_t seed, enum memory_rule broken)
 {
-    struct sim *sim = sim_create((struct sim_opts){
-        .nodes = 2, .shards = 4, .seed = seed, .broken = broken, .follows = drill == failures_and_children});
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 2,
+                                                   .shards = 4,
+                                                   .seed = seed,
+                                                   .broken = broken,
+                                                   .follows = drill == failures_and_children || uses_flows(drill),
+                                                   .flows = uses_flows(drill)});
     const char *why;
 
     drill(sim);
     sim_get_db(sim)->fault_permille = 0;
     sim_get_db(sim)->latency_us = 2000;
-    sim_advance_ms(sim, 3 * MINUTE_MS);
+    for (int minutes = 3; minutes > 0; minutes--) {
+        if (uses_flows(drill))
+            sim_approve_flows(sim);
+        sim_advance_ms(sim, MINUTE_MS);
+    }
     why = sim_find_violation(sim);
     if (why)
         print_message("  seed %" PRIu64 ": %s\n", seed, why);
@@ -173,6 +207,9 @@ static void without_a_rule_something_breaks(void **state)
         {RULE_DIRECT_IS_READ_BACK, "retries and children are read back", failures_and_children},
         {RULE_FAILURE_IS_LOOKED_AT_AGAIN, "a failure is dealt with by one node", failures_and_children},
         {RULE_CHILDREN_ONLY_ONCE, "a callback told twice has its children once", failures_and_children},
+        {RULE_MOVE_CHECKS_EPOCH, "a move of flow runs checks the epoch", flow_runs_of_two_owners},
+        {RULE_MOVE_LOCKS_RUNS, "a move locks the rows of its runs", flow_runs_of_two_owners},
+        {RULE_FLOW_FIRES_ARE_LOADED, "a takeover loads what flow runs wait for", flow_runs_of_two_owners},
     };
 
     (void)state;

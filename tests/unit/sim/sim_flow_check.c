@@ -275,6 +275,8 @@ static void check_step(struct sim *sim, const struct memory_flow_run *run, int s
             say(sim, run, step, "was decided by somebody, and has not ended");
         return;
     }
+    if (run->again && state == FLOW_CANCELLED) /* with the run, of which another step was done again since */
+        return;
     if (must_start(shape, run, step)) {
         check_started(sim, run, step);
         return;
@@ -303,7 +305,8 @@ static void check_ended(struct sim *sim, const struct memory_flow_run *run)
 
     for (int step = 0; step < shape->step_count; step++) {
         check_step(sim, run, step);
-        good = good && !(get_state(run, step) == FLOW_FAILED && !is_handled(shape, run, step));
+        good = good && get_state(run, step) != FLOW_CANCELLED &&
+               !(get_state(run, step) == FLOW_FAILED && !is_handled(shape, run, step));
     }
     if (good != (run->row.state == FLOW_RUN_SUCCEEDED))
         sim_violate(sim, "step-that-must-starts", "run %" PRId64 " of flow \"%s\" has state %d by its steps",
@@ -421,7 +424,7 @@ static bool is_by_schedule(const struct memory_flow_run *run)
 static void check_due_times(struct sim *sim, const struct memory_flow *flow, const struct shape *shape)
 {
     const struct memory_flow_run *last = NULL;
-    bool open = false;
+    bool open = false, again = false; /* also what is done again has an end */
 
     for (size_t i = 0; i < sim->db->flow_run_count; i++) {
         const struct memory_flow_run *run = &sim->db->flow_runs[i];
@@ -429,11 +432,12 @@ static void check_due_times(struct sim *sim, const struct memory_flow *flow, con
         if (!is_by_schedule(run) || run->row.flow_id != flow->id)
             continue;
         open = open || is_open(run);
+        again = again || run->again;
         if (last && run->row.due_s <= last->row.due_s)
             sim_violate(sim, "flow-is-due-once",
                         "flow \"%s\" was due at %" PRId64 " for run %" PRId64 ", behind run %" PRId64, shape->name,
                         run->row.due_s, run->row.id, last->row.id);
-        if (last && shape->delay_s && last->row.state != FLOW_RUN_SKIPPED && !last->again &&
+        if (last && shape->delay_s && last->row.state != FLOW_RUN_SKIPPED && !again &&
             run->row.due_s < last->row.ended_ms / 1000 + shape->delay_s)
             sim_violate(sim, "flow-is-due-once",
                         "flow \"%s\" is due at %" PRId64 ", and run %" PRId64 " ended at %" PRId64, shape->name,
