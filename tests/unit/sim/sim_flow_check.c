@@ -103,8 +103,8 @@ static struct outcome look_at_fires(const struct sim *sim, int64_t run, int step
     struct outcome o = {0};
     int life = -1;
 
-    for (size_t i = 0; i < sim->db->log_count; i++) {
-        const struct memory_log *row = &sim->db->logs[i];
+    for (size_t i = 0; i < sim->flows->fire_count; i++) {
+        const struct memory_log *row = sim->flows->fires[i];
 
         if (!is_of(row, run, step, item))
             continue;
@@ -254,13 +254,9 @@ static void check_started(struct sim *sim, const struct memory_flow_run *run, in
 
 static bool has_run(const struct sim *sim, int64_t run, int step)
 {
-    for (size_t i = 0; i < sim->db->log_count; i++) {
-        const struct memory_log *row = &sim->db->logs[i];
-
-        if (row->fire.kind == TRIGGER_FLOW && row->fire.flow_run == run && row->fire.flow_step == step &&
-            was_written(row))
+    for (size_t i = 0; i < sim->flows->fire_count; i++)
+        if (sim->flows->fires[i]->fire.flow_run == run && sim->flows->fires[i]->fire.flow_step == step)
             return true;
-    }
     return false;
 }
 
@@ -320,7 +316,7 @@ static void check_tries(struct sim *sim, const struct memory_flow_run *run)
     const struct shape *shape = &sim->flows->shapes[run->row.flow_id - 1];
 
     for (int step = 0; step < shape->step_count; step++)
-        for (int item = -1; item < MEMORY_FLOW_ITEMS; item++) {
+        for (int item = -1; item < (run->steps[step].items ? MEMORY_FLOW_ITEMS : 0); item++) {
             const struct shape_step *s = &shape->steps[step];
             struct outcome o = look_at_fires(sim, run->row.id, step, item);
 
@@ -451,8 +447,22 @@ static void check_due_times(struct sim *sim, const struct memory_flow *flow, con
                     flow->next_s);
 }
 
+static void find_fires(struct sim *sim)
+{
+    const struct memory_db *db = sim->db;
+
+    sim->flows->fires = calloc(db->log_count + 1, sizeof *sim->flows->fires);
+    if (!sim->flows->fires)
+        abort();
+    sim->flows->fire_count = 0;
+    for (size_t i = 0; i < db->log_count; i++)
+        if (db->logs[i].fire.kind == TRIGGER_FLOW && was_written(&db->logs[i]))
+            sim->flows->fires[sim->flows->fire_count++] = &db->logs[i];
+}
+
 void sim_check_flows(struct sim *sim)
 {
+    find_fires(sim);
     check_repeats(sim);
     for (size_t i = 0; i < sim->db->flow_run_count; i++)
         if (sim->db->flow_runs[i].exists && sim->db->flow_runs[i].row.state != FLOW_RUN_SKIPPED)
@@ -460,4 +470,6 @@ void sim_check_flows(struct sim *sim)
     for (size_t i = 0; i < sim->db->flow_count; i++)
         if (sim->db->flows[i].started)
             check_due_times(sim, &sim->db->flows[i], &sim->flows->shapes[i]);
+    free(sim->flows->fires);
+    sim->flows->fires = NULL;
 }

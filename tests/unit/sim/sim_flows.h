@@ -38,6 +38,8 @@ struct sim_flows {
     int64_t jobs[FLOW_JOBS];
     struct shape shapes[SHAPES]; /* that of flow i is i - 1 */
     int count;
+    const struct memory_log **fires; /* of flow runs, while it is looked at what came of them */
+    size_t fire_count;
 };
 
 #endif
