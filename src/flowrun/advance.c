@@ -99,6 +99,7 @@ static enum err tell_parent(struct work *w, struct errctx *ec)
     more[w->out->note_count] =
         (struct flow_parent_note){.run_id = w->run->parent_run,
                                   .step = w->run->parent_step,
+                                  .child_run = w->run->id,
                                   .code = w->run->state == FLOW_RUN_SUCCEEDED ? CODE_OK : CODE_FAILED};
     if (!e && w->values)
         more[w->out->note_count].result = work_keep_buf(w, &results, &e, ec);

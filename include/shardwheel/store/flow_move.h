@@ -177,6 +177,7 @@ struct flow_parent_note {
     int step;
     int code; /* 200 or 500 */
     const char *result;
+    int64_t child_run; /* that has ended */
 };
 /* What is written of all runs of a move. All memory but that of the fires lives as long as the changes. */
 struct flow_changes {

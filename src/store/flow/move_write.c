@@ -183,6 +183,7 @@ static enum err again(struct store_session *s, const struct flow_place *place, s
                       place->run_id, place->step, FLOW_SUCCEEDED, place->run_id, place->step);
 }
 
+/* Behind the steps, whose counts it corrects; before the items: a step that begins anew in this move has new ones. */
 static enum err reset_items(struct store_session *s, const struct flow_changes *c, struct errctx *ec)
 {
     enum err e = ERR_OK;
@@ -250,7 +251,7 @@ static enum err write_new_runs(struct store_session *s, struct flow_changes *c, 
     return e;
 }
 
-/* The run that is a step has ended: its parent is looked at. Its row is not locked first, which no transaction that
+/* The run that is a step has ended: its parent is looked at. The step may have begun anew, with another run. Its row is not locked first, which no transaction that
  * waits for us can mind: who has it locked wants nothing of the child. */
 static enum err write_notes(struct store_session *s, const struct flow_changes *c, struct errctx *ec)
 {
@@ -262,8 +263,9 @@ static enum err write_notes(struct store_session *s, const struct flow_changes *
         if (!e)
             e = store_exec(s, NULL, ec,
                            "UPDATE shardwheel_flow_step SET code = ?, result = ? WHERE run_id = ? AND step = ? AND "
-                           "state = ?",
-                           note->code, sql_or_null(note->result), note->run_id, note->step, FLOW_RUNNING);
+                           "state = ? AND child_run = ?",
+                           note->code, sql_or_null(note->result), note->run_id, note->step, FLOW_RUNNING,
+                           note->child_run);
     }
     return e;
 }
@@ -326,9 +328,9 @@ enum err flow_changes_write(struct store_session *s, const struct flow_batch *ba
     if (!e)
         e = write_steps(s, c, ec);
     if (!e)
-        e = write_items(s, c, ec);
-    if (!e)
         e = reset_items(s, c, ec);
+    if (!e)
+        e = write_items(s, c, ec);
     if (!e)
         e = write_runs(s, batch, ec);
     if (!e)

@@ -336,7 +336,8 @@ static void write_note(struct memory_db *db, struct memory_move *move, const str
         return;
     run->row.look_ms = 0;
     run->is_looked_at = true;
-    if (!run->has_step[note->step] || run->steps[note->step].now.state != FLOW_RUNNING)
+    if (!run->has_step[note->step] || run->steps[note->step].now.state != FLOW_RUNNING ||
+        run->steps[note->step].child_run != note->child_run)
         return;
     run->steps[note->step].now.code = note->code;
     run->steps[note->step].now.result = memory_db_keep(db, note->result);
@@ -402,12 +403,12 @@ static void write_changes(struct memory_db *db, struct memory_move *move, struct
     write_new_runs(db, move, c);
     for (size_t i = 0; i < c->step_count; i++)
         write_step(db, memory_move_run(db, move, c->steps[i]->run_id), c->steps[i]);
-    for (size_t i = 0; i < c->item_count; i++)
-        write_item(db, memory_move_run(db, move, c->items[i]->run_id), c->items[i]);
     for (size_t i = 0; i < c->forgotten_count; i++)
         forget_items(memory_move_run(db, move, c->forgotten[i].run_id), c->forgotten[i].step);
     for (size_t i = 0; i < c->again_count; i++)
         do_items_again(memory_move_run(db, move, c->again[i].run_id), c->again[i].step);
+    for (size_t i = 0; i < c->item_count; i++)
+        write_item(db, memory_move_run(db, move, c->items[i]->run_id), c->items[i]);
     for (size_t i = 0; i < count; i++)
         write_run(db, memory_move_run(db, move, given[i]->moving.id), &given[i]->moving);
     for (size_t i = 0; i < c->note_count; i++)

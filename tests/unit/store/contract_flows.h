@@ -39,8 +39,9 @@ struct contract_mover {
     struct flow_step_row rows[4];
     struct flow_item_row items[4];
     struct flow_changes out;
-    size_t moved, seen; /* runs that were decided about */
-    int64_t ended;      /* that was seen last */
+    size_t moved, seen;  /* runs that were decided about */
+    int64_t ended;       /* that was seen last */
+    int64_t other_child; /* not 0: a run that the step has no more tells its end */
 };
 
 static enum err contract_decide(void *arg, struct flow_moving *run, int64_t now_ms, struct flow_changes *out,
@@ -365,6 +366,22 @@ static void contract_see_results(struct contract_mover *m, struct flow_moving *r
     out->forgotten_count = 1;
 }
 
+/* A step that is forgotten, and begins anew at once. */
+static void contract_begin_anew(struct contract_mover *m, struct flow_moving *run, int64_t now_ms,
+                                struct flow_changes *out)
+{
+    contract_see_results(m, run, now_ms, out);
+    contract_begin_items(m, run, now_ms, out);
+    m->rows[0].items_ended = 3;
+}
+
+static void contract_see_new_results(struct contract_mover *m, struct flow_moving *run, int64_t now_ms,
+                                     struct flow_changes *out)
+{
+    (void)m, (void)now_ms, (void)out;
+    assert_int_equal(run->result_count, 3);
+}
+
 static void contract_see_nothing(struct contract_mover *m, struct flow_moving *run, int64_t now_ms,
                                  struct flow_changes *out)
 {
@@ -395,6 +412,12 @@ static void contract_items_are_kept_and_done_again(void **state)
     assert_int_equal(contract_read_step(run, 1).items_ended, 1);
     assert_int_equal(contract_read_step(run, 1).items_failed, 0);
     m.decide = contract_end_items;
+    contract_move_one(&m, run, 0);
+    flow_changes_fini(&m.out);
+    m.decide = contract_begin_anew;
+    contract_move_one(&m, run, 0);
+    flow_changes_fini(&m.out);
+    m.decide = contract_see_new_results;
     contract_move_one(&m, run, 0);
     flow_changes_fini(&m.out);
     m.decide = contract_see_results;
@@ -507,7 +530,7 @@ static void contract_tell_parent(struct contract_mover *m, struct flow_moving *r
     assert_string_equal(run->parameters, "{}");
     assert_string_equal(run->kind, "P");
     out->notes = contract_grow(NULL, 0, sizeof *out->notes);
-    out->notes[0] = (struct flow_parent_note){run->parent_run, run->parent_step, 500, "[7]"};
+    out->notes[0] = (struct flow_parent_note){run->parent_run, run->parent_step, 500, "[7]", run->id + m->other_child};
     out->note_count = 1;
     run->state = FLOW_RUN_FAILED;
     run->ended_ms = now_ms;
@@ -541,6 +564,11 @@ static void contract_a_flow_run_has_others_as_steps(void **state)
     assert_true(contract_read_run(child).is_looked_at);
     assert_int_equal(contract_read_run(run).look_ms, FLOW_NEVER_MS);
     m.decide = contract_tell_parent;
+    m.other_child = 1;
+    contract_move_one(&m, child, 0);
+    flow_changes_fini(&m.out);
+    assert_int_equal(contract_read_step(run, 3).code, 0);
+    m.other_child = 0;
     contract_move_one(&m, child, 0);
     flow_changes_fini(&m.out);
     assert_int_equal(contract_read_run(run).look_ms, 0);
