@@ -125,7 +125,9 @@ export function useFlowEditor(id: number | undefined, copyOf: number | undefined
   /* ---- saving ---- */
 
   const isDirty = computed(() => isReady.value && (isBroken.value || written.value !== (base.value?.text ?? formatFlow(emptyFlow()))))
-  const canSave = computed(() => NAME.test(flow.value.name ?? '') && !isBroken.value)
+  /** A flow of groups that one may not change is shown. */
+  const mayChange = computed(() => id === undefined || query.data.value?.canChange !== false)
+  const canSave = computed(() => mayChange.value && NAME.test(flow.value.name ?? '') && !isBroken.value)
 
   /** The id of what is saved; undefined: `error`, `newer` or `faults` say why not. */
   async function save(): Promise<number | undefined> {
@@ -168,7 +170,7 @@ export function useFlowEditor(id: number | undefined, copyOf: number | undefined
   // prettier-ignore
   return {
     again, back, base, busy, canSave, change, chosen, error, faultAt, faults, flow, history, isBroken, isChecking,
-    isDirty, isReady, isWrong, keepMine, newer, places, query, save, takeTheirs, text, type, written,
+    isDirty, isReady, isWrong, keepMine, mayChange, newer, places, query, save, takeTheirs, text, type, written,
   }
 }
 
