@@ -8,71 +8,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define JOB(what)                                                                                                      \
+    {                                                                                                                  \
+        .kind = FLOW_JOB, .job = what                                                                                  \
+    }
+#define JOB_ANY(what)                                                                                                  \
+    {                                                                                                                  \
+        .kind = FLOW_JOB, .job = what, .join_any = true                                                                \
+    }
+#define EDGE(begins, ends, end)                                                                                        \
+    {                                                                                                                  \
+        .from = begins, .to = ends, .on = end                                                                          \
+    }
+
 static const struct shape known[] = {
     {.name = "line",
      .policy = FLOW_PARALLEL,
-     .steps = {{FLOW_JOB, JOB_ONCE}, {FLOW_JOB, JOB_TWICE_MORE}, {FLOW_JOB, JOB_WAITS}},
+     .steps = {JOB(JOB_ONCE), JOB(JOB_TWICE_MORE), JOB(JOB_WAITS)},
      .step_count = 3,
-     .edges = {{0, 1, ON_SUCCESS}, {1, 2, ON_SUCCESS}}},
+     .edges = {EDGE(0, 1, ON_SUCCESS), EDGE(1, 2, ON_SUCCESS)}},
     {.name = "fan",
      .policy = FLOW_PARALLEL,
-     .steps = {{FLOW_JOB, JOB_TWICE_MORE},
-               {FLOW_JOB, JOB_ONCE},
-               {FLOW_JOB, JOB_WAITS},
-               {FLOW_JOB, JOB_HOLDS},
-               {FLOW_JOB, JOB_ONCE},
-               {FLOW_JOB, JOB_RESENT, .join_any = true}},
+     .steps = {JOB(JOB_TWICE_MORE), JOB(JOB_ONCE), JOB(JOB_WAITS), JOB(JOB_HOLDS), JOB(JOB_ONCE), JOB_ANY(JOB_RESENT)},
      .step_count = 6,
-     .edges = {{0, 1, ON_SUCCESS},
-               {0, 2, ON_END},
-               {0, 3, ON_SUCCESS},
-               {1, 4, ON_SUCCESS},
-               {2, 4, ON_END},
-               {3, 4, ON_SUCCESS},
-               {1, 5, ON_SUCCESS},
-               {2, 5, ON_SUCCESS}}},
+     .edges = {EDGE(0, 1, ON_SUCCESS), EDGE(0, 2, ON_END), EDGE(0, 3, ON_SUCCESS), EDGE(1, 4, ON_SUCCESS),
+               EDGE(2, 4, ON_END), EDGE(3, 4, ON_SUCCESS), EDGE(1, 5, ON_SUCCESS), EDGE(2, 5, ON_SUCCESS)}},
     {.name = "rescue",
      .policy = FLOW_PARALLEL,
-     .steps = {{FLOW_JOB, JOB_ONCE},
-               {FLOW_JOB, JOB_ONCE},
-               {FLOW_JOB, JOB_TWICE_MORE},
-               {FLOW_JOB, JOB_ONCE, .join_any = true}},
+     .steps = {JOB(JOB_ONCE), JOB(JOB_ONCE), JOB(JOB_TWICE_MORE), JOB_ANY(JOB_ONCE)},
      .step_count = 4,
-     .edges = {{0, 1, ON_SUCCESS}, {0, 2, ON_FAILURE}, {1, 3, ON_SUCCESS}, {2, 3, ON_SUCCESS}}},
+     .edges = {EDGE(0, 1, ON_SUCCESS), EDGE(0, 2, ON_FAILURE), EDGE(1, 3, ON_SUCCESS), EDGE(2, 3, ON_SUCCESS)}},
     {.name = "map",
      .policy = FLOW_PARALLEL,
-     .steps = {{FLOW_JOB, JOB_TWICE_MORE},
-               {FLOW_MAP, JOB_TWICE_MORE, .list_of = 0},
-               {FLOW_JOB, JOB_ONCE},
-               {FLOW_JOB, JOB_ONCE}},
+     .steps = {JOB(JOB_TWICE_MORE), {.kind = FLOW_MAP, .job = JOB_TWICE_MORE}, JOB(JOB_ONCE), JOB(JOB_ONCE)},
      .step_count = 4,
-     .edges = {{0, 1, ON_SUCCESS}, {1, 2, ON_SUCCESS}, {0, 3, ON_SUCCESS, .more_than = 2}}},
+     .edges = {EDGE(0, 1, ON_SUCCESS), EDGE(1, 2, ON_SUCCESS), {.from = 0, .to = 3, .on = ON_SUCCESS, .more_than = 2}}},
     {.name = "cast",
      .policy = FLOW_PARALLEL,
-     .steps = {{FLOW_BROADCAST, JOB_BROADCAST}, {FLOW_JOB, JOB_ONCE}},
+     .steps = {{.kind = FLOW_BROADCAST, .job = JOB_BROADCAST}, JOB(JOB_ONCE)},
      .step_count = 2,
-     .edges = {{0, 1, ON_SUCCESS}}},
+     .edges = {EDGE(0, 1, ON_SUCCESS)}},
     {.name = "outer",
      .policy = FLOW_PARALLEL,
-     .steps = {{FLOW_JOB, JOB_TWICE_MORE}, {FLOW_FLOW, .flow = "line"}, {FLOW_JOB, JOB_TWICE_MORE}},
+     .steps = {JOB(JOB_TWICE_MORE), {.kind = FLOW_FLOW, .flow = "line"}, JOB(JOB_TWICE_MORE)},
      .step_count = 3,
-     .edges = {{0, 1, ON_SUCCESS}, {1, 2, ON_END}}},
+     .edges = {EDGE(0, 1, ON_SUCCESS), EDGE(1, 2, ON_END)}},
     {.name = "gate",
      .policy = FLOW_PARALLEL,
-     .steps = {{FLOW_APPROVAL}, {FLOW_JOB, JOB_ONCE}, {FLOW_WAIT}},
+     .steps = {{.kind = FLOW_APPROVAL}, JOB(JOB_ONCE), {.kind = FLOW_WAIT}},
      .step_count = 3,
-     .edges = {{0, 1, ON_SUCCESS}, {0, 2, ON_FAILURE}}},
+     .edges = {EDGE(0, 1, ON_SUCCESS), EDGE(0, 2, ON_FAILURE)}},
     {.name = "queue",
      .settings = "\"schedule\":{\"every\":20},\"whenRunning\":\"queue\",\"queueMax\":2,",
      .policy = FLOW_QUEUE,
-     .steps = {{FLOW_JOB, JOB_TWICE_MORE}, {FLOW_WAIT}, {FLOW_JOB, JOB_ONCE}},
+     .steps = {JOB(JOB_TWICE_MORE), {.kind = FLOW_WAIT}, JOB(JOB_ONCE)},
      .step_count = 3,
-     .edges = {{0, 1, ON_END}, {1, 2, ON_SUCCESS}}},
+     .edges = {EDGE(0, 1, ON_END), EDGE(1, 2, ON_SUCCESS)}},
     {.name = "delay",
      .settings = "\"schedule\":{\"delay\":5},",
      .policy = FLOW_SKIP_IF_RUNNING,
      .delay_s = 5,
-     .steps = {{FLOW_JOB, JOB_WAITS}},
+     .steps = {JOB(JOB_WAITS)},
      .step_count = 1},
 };
 
