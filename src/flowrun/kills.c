@@ -2,11 +2,20 @@
 #include "flowrun/kills.h"
 
 #include "shardwheel/executor/access.h"
+#include "shardwheel/job/times.h"
 #include "shardwheel/record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define WAIT_MS 1000 /* until a run that is being sent is looked at again */
+#define LOOKS_MAX (UNKNOWN_AFTER_MS / WAIT_MS)
+
+struct kill {
+    int64_t log_id, look_mono_ms;
+    int looks;
+};
 
 struct kills {
     struct flowrun_opts opts;      /* [const] */
@@ -15,7 +24,7 @@ struct kills {
     struct log_limit full_log;     /* [atomic] */
     struct mutex lock;             /* rank LOCK_COMPLETE */
     struct executor_access access; /* [lock] */
-    int64_t *ids;                  /* [lock] */
+    struct kill *list;             /* [lock] */
     size_t count;                  /* [lock] */
 };
 
@@ -30,8 +39,8 @@ enum err kills_create(const struct flowrun_opts *opts, const struct clock *clock
     worker_init(&k->worker, clock);
     k->worker.watch = NULL; /* it waits for executors */
     mutex_init(&k->lock, LOCK_COMPLETE);
-    k->ids = calloc(KILLS_MAX, sizeof *k->ids);
-    if (!k->ids) {
+    k->list = calloc(KILLS_MAX, sizeof *k->list);
+    if (!k->list) {
         kills_destroy(k);
         return err_set(ec, ERR_NOMEM, "out of memory");
     }
@@ -62,8 +71,8 @@ void kills_add(struct kills *k, const int64_t *log_ids, size_t count)
     mutex_lock(&k->lock);
     if (n > KILLS_MAX - k->count)
         n = KILLS_MAX - k->count;
-    memcpy(k->ids + k->count, log_ids, n * sizeof *log_ids);
-    k->count += n;
+    for (size_t i = 0; i < n; i++)
+        k->list[k->count++] = (struct kill){.log_id = log_ids[i]};
     mutex_unlock(&k->lock);
     if (n < count)
         log_limited(&k->full_log, k->clock, LOG_WARN, "flowrun", "event=kills_dropped count=%zu why=%s", count - n,
@@ -71,26 +80,49 @@ void kills_add(struct kills *k, const int64_t *log_ids, size_t count)
     worker_poke(&k->worker);
 }
 
-/* False: there is none. */
-static bool take_one(struct kills *k, int64_t *id, struct executor_access *access)
+/* One whose time has come. False: there is none; *next_mono_ms is when there may be one. */
+static bool take_one(struct kills *k, int64_t now_ms, struct kill *out, struct executor_access *access,
+                     int64_t *next_mono_ms)
 {
-    bool copied;
+    size_t at = 0;
+    bool found;
 
+    *next_mono_ms = now_ms + 60000;
     mutex_lock(&k->lock);
-    copied = k->count > 0 && executor_access_copy(k->access.token, &k->access.tls, access);
-    if (copied)
-        *id = k->ids[--k->count];
+    for (; at < k->count && k->list[at].look_mono_ms > now_ms; at++)
+        if (k->list[at].look_mono_ms < *next_mono_ms)
+            *next_mono_ms = k->list[at].look_mono_ms;
+    found = at < k->count && executor_access_copy(k->access.token, &k->access.tls, access);
+    if (found) {
+        *out = k->list[at];
+        k->list[at] = k->list[--k->count];
+    }
     mutex_unlock(&k->lock);
-    return copied;
+    return found;
+}
+
+/* It is on its way to its executor, and would go on there. False: that has been so for too long. */
+static bool wait_for(struct kills *k, struct kill kill, int64_t now_ms)
+{
+    bool waits;
+
+    kill.look_mono_ms = now_ms + WAIT_MS;
+    mutex_lock(&k->lock);
+    waits = ++kill.looks < LOOKS_MAX && k->count < KILLS_MAX;
+    if (waits)
+        k->list[k->count++] = kill;
+    mutex_unlock(&k->lock);
+    return waits;
 }
 
 static int64_t turn(void *arg)
 {
     struct kills *k = arg;
     struct executor_access access = {0};
-    int64_t id = 0;
+    struct kill kill;
+    int64_t now_ms = clock_mono_ms(k->clock), next_ms = now_ms;
 
-    while (!worker_is_stopping(&k->worker) && take_one(k, &id, &access)) {
+    while (!worker_is_stopping(&k->worker) && take_one(k, now_ms, &kill, &access, &next_ms)) {
         const struct run_calls with = {.store = k->opts.store,
                                        .calls = k->opts.calls,
                                        .clock = k->clock,
@@ -99,11 +131,13 @@ static int64_t turn(void *arg)
                                        .tls = &access.tls};
         struct errctx ec;
         errctx_clear(&ec);
-        if (run_kill(&with, id, &(struct kill_words){"the flow run was cancelled", ": "}, NULL, &ec))
-            log_info("flowrun", "event=flow_kill_failed log_id=%" PRId64 " error=%s", id, log_quote(ec.text).s);
+        enum err e = run_kill(&with, kill.log_id, &(struct kill_words){"the flow run was cancelled", ": "}, NULL, &ec);
+        if (e && !(e == ERR_BUSY && wait_for(k, kill, now_ms)))
+            log_info("flowrun", "event=flow_kill_failed log_id=%" PRId64 " error=%s", kill.log_id,
+                     log_quote(ec.text).s);
         executor_access_fini(&access);
     }
-    return 60000;
+    return next_ms - now_ms;
 }
 
 enum err kills_start(struct kills *k, struct errctx *ec)
@@ -128,6 +162,6 @@ void kills_destroy(struct kills *k)
     executor_access_fini(&k->access);
     worker_fini(&k->worker);
     mutex_fini(&k->lock);
-    free(k->ids);
+    free(k->list);
     free(k);
 }

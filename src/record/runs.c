@@ -65,9 +65,10 @@ enum err run_kill(const struct run_calls *with, int64_t log_id, const struct kil
     target = make_target(&facts, with);
     if (facts.handle_code != 0)
         e = err_set(ec, ERR_STATE, "run %" PRId64 " has ended already, with code %d", log_id, facts.handle_code);
+    else if (facts.trigger_code == CODE_OPEN)
+        e = err_set(ec, ERR_BUSY, "run %" PRId64 " is with no executor, as far as its row says by now", log_id);
     else if (facts.trigger_code != CODE_OK)
-        e = err_set(ec, ERR_STATE, "run %" PRId64 " is with no executor%s", log_id,
-                    facts.trigger_code == 0 ? ", as far as its row says by now" : ": its trigger failed");
+        e = err_set(ec, ERR_STATE, "run %" PRId64 " is with no executor: its trigger failed", log_id);
     else
         e = executor_kill(with->calls, &target, facts.job_id, &answer, ec);
     if (!e && answer.code != CODE_OK)

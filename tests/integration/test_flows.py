@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Flow runs: steps start once, in their order, with the values of those before them."""
 import json
+import threading
 import time
 
 import pytest
 
 from harness.cluster import TOKEN
-from harness.executors import callback_entry
+from harness.executors import Reply, callback_entry
 from harness.flows import Flows
 from harness.process import wait_until
 
@@ -220,6 +221,20 @@ def test_cancel_and_run_again_from_the_failed_step(world, flows):
     flows.ask(run, "skip", 2, remark="not needed")
     assert flows.wait_end(run) == "succeeded"
     assert flows.states(run) == ["succeeded", "succeeded", "skipped"]
+
+
+def test_a_run_that_is_being_sent_is_stopped_when_it_has_arrived(world, flows):
+    flows.executor.paths = ("/run", "/kill")
+    answered = threading.Event()
+    work = flows.add_job("work")
+    flows.executor.replies["work"] = Reply(until=answered)
+    run = flows.start(flows.add("slow", steps=[job("a", work)]))
+    flows.executor.wait_runs(work)
+    flows.ask(run, "cancel")
+    assert flows.wait_end(run) == "cancelled"
+    assert not flows.executor.questions("/kill")
+    answered.set()
+    wait_until(lambda: flows.executor.questions("/kill"), 10, "a kill")
 
 
 def test_schedules_and_what_happens_while_a_run_is_open(world, flows):

@@ -183,7 +183,7 @@ static enum err ask_kill(struct admin *a, const struct actor *actor, const struc
     access_copy_fini(&access);
     if (e == ERR_LOST)
         return refuse(r, REFUSED_EXECUTOR, NULL, "%s", said->len > 0 ? said->data : r->text.text);
-    if (e == ERR_STATE) /* meanwhile */
+    if (e == ERR_STATE || e == ERR_BUSY) /* meanwhile */
         return refuse(r, REFUSED_STATE, "handleCode", "%s", r->text.text);
     return refuse_error(r, e);
 }
