@@ -174,8 +174,8 @@ struct run_calls {
 /* Stops the run's job at its executor, where that has every run of it end, and ends the row as failed: so it is retried
  * and alarmed like any failure. A row that the executor ends first stays as it is. The row's message is `head`, and
  * where the executor said something `between` and that; it is appended to `said`, too, which may be NULL, also of an
- * executor that refuses. ERR_NOTFOUND, ERR_STATE: it has ended or is with no executor; ERR_BUSY: it is being sent; ERR_LOST:
- * the executor did not, or is not there. */
+ * executor that refuses. ERR_NOTFOUND, ERR_STATE: it has ended or is with no executor; ERR_BUSY: it is being sent;
+ * ERR_LOST: the executor did not, or is not there. */
 struct kill_words {
     const char *head, *between;
 };

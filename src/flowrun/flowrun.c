@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define RUNS_MAX 500   /* in one move: what it costs in any case they share */
-#define FIRES_MAX 2000 /* in one move, and those of one run more */
-#define ASIDE_MAX 100  /* runs that could not be moved */
 #define ENDS_MAX 1000  /* likewise */
+#define FIRES_MAX 2000 /* likewise, and those of one run more */
+#define ASIDE_MAX 100  /* runs that could not be moved */
 #define POLL_MAX 5000  /* fires in one look for ends */
 #define DUE_MAX 100    /* flows that are due in one look */
 #define IDLE_MS 200    /* between two looks for runs */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flowrun/kills: asks executors to stop runs whose flow run was cancelled: each once, as soon as its row says where it is. What
- * an executor does not stop ends as it ends.
+ * flowrun/kills: asks executors to stop runs whose flow run was cancelled: each once, as soon as its row says where it
+ * is. What an executor does not stop ends as it ends.
  *
  * Threads     One of its own; kills_add: any thread.
  * Bounds      KILLS_MAX wait; more are dropped, and counted in the log.

@@ -70,22 +70,22 @@ class Audit:
     # One step
 
     def _tries(self, run_id, step, kind):
-        """Numbers of tries that the tables speak of: one, or one for each item."""
-        if kind in _WITH_ITEMS:
-            return [item["tries"] for item in self.items[run_id, step]]
+        """[(tries, those of them that were lost and sent again)]: one, or one for each item."""
         row = self.steps[run_id].get(step)
-        return [row["tries"]] if row else []
+        rows = self.items[run_id, step] if kind in _WITH_ITEMS else [row] if row else []
+        return [(one["tries"], one["lost"] or 0) for one in rows]
 
     def _look_at_tries(self, run_id, step, definition):
         rows = self.fires.get((run_id, step), [])
         tries = self._tries(run_id, step, definition["type"])
         where = f"run {run_id}, step {definition['name']}"
-        if len(rows) > sum(tries):
-            self.doubled.append(f"{where}: {sum(tries)} tries, and {len(rows)} rows in the log")
-        elif len(rows) < sum(tries):
-            self.lost.append(f"{where}: {sum(tries)} tries, and {len(rows)} rows in the log")
+        count = sum(n for n, _ in tries)
+        if len(rows) > count:
+            self.doubled.append(f"{where}: {count} tries, and {len(rows)} rows in the log")
+        elif len(rows) < count:
+            self.lost.append(f"{where}: {count} tries, and {len(rows)} rows in the log")
         most = self.retries.get(definition.get("jobId"), 0) + 1
-        if any(n > most for n in tries):
+        if any(n - lost > most for n, lost in tries):
             self.doubled.append(f"{where}: {max(tries)} tries, {most} are allowed")
         for one in [self.steps[run_id].get(step), *self.items[run_id, step]]:
             if one and one["log_id"] and one["log_id"] not in self.rows:
