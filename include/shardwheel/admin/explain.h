@@ -68,6 +68,7 @@ enum explain_origin {
     ORIGIN_DUE, /* it was */
     ORIGIN_ASKED,
     ORIGIN_PARENT,
+    ORIGIN_FLOW, /* it is a step of a flow run */
     ORIGIN_RETRY,
     ORIGIN_MISFIRE,
     ORIGIN_FOREIGN,       /* of a Java admin, as it seems */
@@ -147,6 +148,7 @@ struct explain_item {
     enum explain_reason why;
     enum explain_origin origin;
     struct explain_who asked;            /* ORIGIN_ASKED */
+    int64_t flow_run;                    /* ORIGIN_FLOW; 0: not known */
     struct explain_who change;           /* that stopped, removed, started or changed the job */
     const struct explain_outage *outage; /* that made it late, or kept it from being planned */
     bool has_end;                        /* `end` is there: of the row, or of the first of a broadcast that failed */

@@ -316,7 +316,10 @@ static void say_why(struct work *w, const struct explain_row *row, struct explai
     case TRIGGER_RETRY: item->origin = ORIGIN_RETRY; break;
     case TRIGGER_MISFIRE: item->origin = ORIGIN_MISFIRE; break;
     case TRIGGER_CRON: say_why_not_due(w, row, item); break;
-    case TRIGGER_FLOW: /* TODO */
+    case TRIGGER_FLOW:
+        item->origin = ORIGIN_FLOW;
+        item->flow_run = row->fire.flow_run;
+        break;
     case TRIGGER_KINDS: break;
     }
 }

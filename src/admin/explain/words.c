@@ -59,10 +59,9 @@ const char *explain_reason_name(enum explain_reason why)
 const char *explain_origin_name(enum explain_origin origin)
 {
     static const char *const names[ORIGINS] = {
-        [ORIGIN_DUE] = "due",         [ORIGIN_ASKED] = "asked",
-        [ORIGIN_PARENT] = "parent",   [ORIGIN_RETRY] = "retry",
-        [ORIGIN_MISFIRE] = "misfire", [ORIGIN_FOREIGN] = "foreign",
-        [ORIGIN_NOT_DUE] = "not-due", [ORIGIN_BEFORE_CHANGE] = "before-change",
+        [ORIGIN_DUE] = "due",         [ORIGIN_ASKED] = "asked",     [ORIGIN_PARENT] = "parent",
+        [ORIGIN_FLOW] = "flow",       [ORIGIN_RETRY] = "retry",     [ORIGIN_MISFIRE] = "misfire",
+        [ORIGIN_FOREIGN] = "foreign", [ORIGIN_NOT_DUE] = "not-due", [ORIGIN_BEFORE_CHANGE] = "before-change",
     };
 
     return names[origin];
@@ -318,6 +317,12 @@ static void put_origin(struct buf *out, const struct explain_item *item)
         buf_puts(out, " triggered this run manually");
         break;
     case ORIGIN_PARENT: buf_puts(out, "This run was triggered by the parent job"); break;
+    case ORIGIN_FLOW:
+        if (item->flow_run)
+            buf_printf(out, "This run is a step of flow run %" PRId64, item->flow_run);
+        else
+            buf_puts(out, "This run is a step of a flow");
+        break;
     case ORIGIN_RETRY: buf_puts(out, "This run was the retry of an earlier run"); break;
     case ORIGIN_MISFIRE: buf_puts(out, "The misfire strategy fired once for missed due times"); break;
     case ORIGIN_FOREIGN: buf_puts(out, "This was probably fired by a Java admin"); break;

@@ -107,6 +107,8 @@ static void put_reason(struct buf *out, const struct explain_item *item)
     put_outage(out, item->outage);
     put_who(out, "change", &item->change);
     put_who(out, "asked", &item->asked);
+    if (item->flow_run)
+        v1_put_int(out, "flowRun", item->flow_run);
     if (item->has_end)
         put_end(out, "end", &item->end);
     put_retry(out, item);

@@ -720,6 +720,19 @@ static void every_reason_has_a_name_and_a_sentence(void **state)
         }
 }
 
+static void a_step_of_a_flow_names_its_run(void **state)
+{
+    struct explain_item item = make_item(WHY_SUCCEEDED, true);
+    struct buf text = {0};
+
+    (void)state;
+    item.origin = ORIGIN_FLOW;
+    item.flow_run = 77;
+    explain_put_text(&text, &item);
+    assert_non_null(strstr(text.data, "This run is a step of flow run 77: it was sent 4 s late"));
+    buf_fini(&text);
+}
+
 static void every_origin_and_cause_has_a_name(void **state)
 {
     (void)state;
@@ -875,6 +888,7 @@ int main(void)
         CASE(rows_of_java_admins_stand_for_the_due_time_before),
         CASE(every_reason_has_a_name_and_a_sentence),
         CASE(every_origin_and_cause_has_a_name),
+        CASE(a_step_of_a_flow_names_its_run),
         CASE(causes_are_found_in_the_words_of_a_row),
         CASE(facts_of_a_failure_are_whole),
         CASE(words_of_rows_are_read),

@@ -57,6 +57,7 @@ test('every reason has words of its own in each language, with and without facts
       expect(text, origin).not.toMatch(/reasons\.|\{/)
       expect(text).toContain(say('succeeded', { end: end('succeeded') }).slice(1))
     }
+    expect(say('succeeded', { end: end('succeeded'), flowRun: 77 }, 'flow')).toContain('77')
     for (const cause of valuesOf('ExplainCause'))
       expect(say('undelivered', { end: end('undelivered', { cause }) }), cause).not.toMatch(/reasons\.|\{/)
     for (const kind of valuesOf('EventKind')) expect(eventSentence(event(kind), w), kind).not.toMatch(/reasons\.|\{/)

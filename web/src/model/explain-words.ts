@@ -125,6 +125,8 @@ function originWords(item: Explained, text: string, w: Wording): string {
   const { asked, change } = item.facts
   if (item.origin === 'asked' && asked?.who)
     return w.t('reasons.askedBy', { who: asked.who, via: asked.via ?? '', text })
+  if (item.origin === 'flow' && item.facts.flowRun !== undefined)
+    return w.t('reasons.stepOf', { run: item.facts.flowRun, text })
   const words = w.t(`reasons.origin.${item.origin}`, { text })
   return item.origin === 'before-change' ? changeWords(words, change, w) : words
 }
