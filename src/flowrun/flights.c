@@ -65,11 +65,14 @@ size_t flights_take_due(struct flights *f, int64_t now_ms, struct flow_fire *out
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < f->count && n < max; i++) {
-        if (f->list[i].look_ms > now_ms)
+    for (size_t seen = 0; seen < f->count && n < max; seen++) {
+        struct flight *flight;
+        f->at = f->at < f->count ? f->at : 0;
+        flight = &f->list[f->at++];
+        if (flight->look_ms > now_ms)
             continue;
-        out[n++] = f->list[i].fire;
-        f->list[i].look_ms = now_ms + find_pause_ms(&f->list[i], now_ms);
+        out[n++] = flight->fire;
+        flight->look_ms = now_ms + find_pause_ms(flight, now_ms);
     }
     return n;
 }

@@ -21,6 +21,7 @@ struct flight {
 struct flights {
     struct flight *list;
     size_t count, room;
+    size_t at; /* where the next take begins: none waits for ever behind others that are due again */
 };
 
 MUST_CHECK enum err flights_add(struct flights *f, struct flow_fire fire, int64_t now_ms, struct errctx *ec);

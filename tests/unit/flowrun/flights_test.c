@@ -56,6 +56,21 @@ static void no_more_are_taken_than_asked_for(void **state)
     flights_fini(&f);
 }
 
+static void none_waits_behind_those_that_are_due_again(void **state)
+{
+    struct flights f = {0};
+    struct flow_fire out[4];
+
+    (void)state;
+    for (int i = 1; i <= 4; i++)
+        add(&f, i, i, 0);
+    assert_int_equal(flights_take_due(&f, 100, out, 3), 3);
+    assert_int_equal(flights_take_due(&f, 200, out, 3), 3);
+    assert_int_equal(out[0].log_id, 4);
+    assert_int_equal(out[1].log_id, 1);
+    flights_fini(&f);
+}
+
 static bool has(const struct flights *f, int64_t log_id)
 {
     for (size_t i = 0; i < f->count; i++)
@@ -92,9 +107,11 @@ static void fires_are_dropped_by_run_shard_and_log(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_young_fire_is_looked_at_often), cmocka_unit_test(an_old_fire_is_looked_at_once_a_second),
-        cmocka_unit_test(no_more_are_taken_than_asked_for), cmocka_unit_test(fires_are_dropped_by_run_shard_and_log)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_young_fire_is_looked_at_often),
+                                       cmocka_unit_test(an_old_fire_is_looked_at_once_a_second),
+                                       cmocka_unit_test(no_more_are_taken_than_asked_for),
+                                       cmocka_unit_test(none_waits_behind_those_that_are_due_again),
+                                       cmocka_unit_test(fires_are_dropped_by_run_shard_and_log)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
