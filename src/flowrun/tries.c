@@ -34,6 +34,7 @@ static struct fire *choose_fire(struct fire *list, const struct flow_step_row *r
 
     for (struct fire *f = list; f; f = f->next)
         count++;
+    item = item < 0 ? 0 : item; /* as strangers may have written it */
     while (list) {
         struct fire *next = list->next;
         if (!chosen && list->shard_index == item % count) {
@@ -480,10 +481,12 @@ static enum err begin_item(struct work *w, size_t step, const struct items *item
     return try_item(w, step, item, items, ec);
 }
 
+/* What cannot be sent takes no room: nothing would end, and give it back. */
 static enum err fill_room(struct work *w, size_t step, int room, struct errctx *ec)
 {
     struct flow_step_row *row = w->rows[step];
     struct items items = {0};
+    int sent = w->fired[step], due = 0;
     enum err e = ERR_OK;
 
     if (flow_get_step(w->flow, step)->kind == FLOW_MAP)
@@ -493,13 +496,16 @@ static enum err fill_room(struct work *w, size_t step, int room, struct errctx *
         if (item->step != (int)step || item->now.state != FLOW_RUNNING || !item->now.wake_ms ||
             item->now.wake_ms > w->now_ms)
             continue;
-        if (room-- <= 0) {
+        due++;
+        if (w->fired[step] - sent >= room) {
             work_look_at(w, w->now_ms + 1000);
             continue;
         }
         e = work_change(w, step, ec) ? try_item(w, step, item, &items, ec) : ERR_NOMEM;
     }
-    for (; room > 0 && row->items_begun < row->items && !e; room--)
+    if (due >= FLOW_DUE_ITEMS_MAX) /* there may be more */
+        work_look_at(w, w->now_ms + (w->fired[step] - sent >= room ? 1000 : 0));
+    while (w->fired[step] - sent < room && row->items_begun < row->items && !e)
         e = begin_item(w, step, &items, ec);
     flow_free_items(items.texts, items.count);
     return e == ERR_INPUT ? work_fail_step(w, step, ec->text, ec) : e;

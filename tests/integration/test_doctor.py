@@ -236,7 +236,7 @@ def another_node(beat="+ 60000", version=None, clock_ms=0, url="http://127.0.0.1
     return ([
         f"INSERT INTO shardwheel_node SELECT 'bb', '{name}', '{url}',"
         f" {repr(version) if version else 'version'}, started_ms,"
-        f" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 {beat}, {clock_ms}, 0, {drain}, -1"
+        f" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 {beat}, {clock_ms}, 0, {drain}, -1, 1"
         " FROM shardwheel_node WHERE node = 'node-a'",
     ], ["DELETE FROM shardwheel_node WHERE incarnation = 'bb'"])
 

@@ -16,6 +16,7 @@
 
 #define FLOW_NEVER_MS INT64_C(253402300799999) /* look_ms of a run that waits for no time */
 #define FLOW_DEPTH_MAX 32                      /* flows of flows */
+#define FLOW_DUE_ITEMS_MAX 1000                /* of a step, in a move: as many as may run at a time */
 
 enum flow_run_state {
     FLOW_RUN_QUEUED,
@@ -138,12 +139,12 @@ struct flow_moving {
     bool late_told;
     const char *message;
     bool changed;        /* out: its row is written */
-    bool frees_line;     /* out: it has ended, and the next one in line begins */
+    bool frees_line;     /* out: the first one in line begins, if none of its flow runs */
     int64_t flow_next_s; /* out: it has ended, and its flow is due again then; 0: nothing */
     enum flow_news news; /* out: of what people may have to be told */
     struct flow_step_row *steps;
     size_t step_count;
-    struct flow_item_row *items; /* of fires that have ended, and those that are due for another try */
+    struct flow_item_row *items; /* of fires that have ended, and the first that are due for another try */
     size_t item_count;
     struct flow_fire_end *ends;
     size_t end_count;

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define DUE_AT_ONCE 50 /* steps in one statement */
+
 /* Rows are read in the order of their runs: of each run they are a slice. */
 #define SLICES(batch, list, member, counter)                                                                           \
     do {                                                                                                               \
@@ -111,44 +113,92 @@ static enum err read_ends(struct store_session *s, const struct flow_move_order 
     return e;
 }
 
+static const struct row_type rows_of_items =
+    ROWS(struct flow_item_row, FIELDS(struct flow_item_row, run_id, step, item), TRY(struct flow_item_row));
+#define ITEM_COLUMNS                                                                                                   \
+    "i.run_id, i.step, i.item, i.state, i.log_id, i.tries, i.lost, i.wake_ms, i.started_ms, i.ended_ms, i.code, "      \
+    "i.address, i.result, i.message"
+
+/* By their keys: a map has many others. */
+static enum err read_ended_items(struct store_session *s, struct flow_batch *batch, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, some; at < batch->ends.count && !e; at += some) {
+        some = batch->ends.count - at < STORE_LIST_MAX ? batch->ends.count - at : STORE_LIST_MAX;
+        store_sql(s,
+                  "SELECT " ITEM_COLUMNS " FROM shardwheel_flow_fire f STRAIGHT_JOIN shardwheel_flow_item i ON "
+                  "i.run_id = f.run_id AND i.step = f.step AND i.item = f.item WHERE f.log_id IN (?)",
+                  sql_each(batch->ends.items + at, some, log_id));
+        e = store_append_list(s, &rows_of_items, &batch->items, ec);
+    }
+    return e;
+}
+
+/* Of each step as many as may run at a time: all of a map may be due. */
+static enum err read_due_items(struct store_session *s, struct flow_batch *batch, int64_t now_ms, struct errctx *ec)
+{
+    struct sqlbuf *q = &s->sql;
+    enum err e = ERR_OK;
+    size_t n = 0;
+
+    for (size_t i = 0; i <= batch->steps.count && !e; i++) {
+        const struct flow_step_row *step = &batch->steps.items[i];
+        bool is_one = i < batch->steps.count && step->items > 0 && step->now.state == FLOW_RUNNING;
+
+        if (is_one) {
+            if (n == 0)
+                q = store_start_sql(s, "");
+            sql_put(q,
+                    "?(SELECT " ITEM_COLUMNS " FROM shardwheel_flow_item i FORCE INDEX (shardwheel_flow_item_wake) WHERE "
+                    "run_id = ? AND step = ? AND wake_ms <= ? ORDER BY item LIMIT ?)",
+                    sql_word(n ? " UNION ALL " : ""), step->run_id, step->step, now_ms, (int64_t)FLOW_DUE_ITEMS_MAX);
+            n++;
+        }
+        if (n == 0 || (n < DUE_AT_ONCE && i < batch->steps.count))
+            continue;
+        e = store_append_list(s, &rows_of_items, &batch->items, ec);
+        n = 0;
+    }
+    return e;
+}
+
 static int compare_items(const void *a, const void *b)
 {
     const struct flow_item_row *x = a, *y = b;
     int c = compare_int64(&x->run_id, &y->run_id);
 
-    if (c == 0)
+    if (!c)
         c = (x->step > y->step) - (x->step < y->step);
     return c ? c : (x->item > y->item) - (x->item < y->item);
 }
 
+/* Each once. */
+static size_t sort_items(struct flow_item_row *items, size_t count)
+{
+    size_t kept = 0;
+
+    if (count > 0)
+        qsort(items, count, sizeof *items, compare_items);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || compare_items(&items[kept - 1], &items[i]) != 0)
+            items[kept++] = items[i];
+    return kept;
+}
+
 static enum err read_items(struct store_session *s, struct flow_batch *batch, int64_t now_ms, struct errctx *ec)
 {
-    static const struct row_type items =
-        ROWS(struct flow_item_row, FIELDS(struct flow_item_row, run_id, step, item), TRY(struct flow_item_row));
     bool some = false;
+    enum err e;
 
     for (size_t i = 0; i < batch->steps.count; i++)
         some |= batch->steps.items[i].items > 0 && batch->steps.items[i].now.state == FLOW_RUNNING;
     if (!some)
         return ERR_OK;
-    store_sql(s,
-              "SELECT run_id, step, item, " TRY_COLUMNS " FROM shardwheel_flow_item FORCE INDEX "
-              "(shardwheel_flow_item_wake) WHERE run_id IN (?) AND wake_ms <= ?",
-              sql_each(batch->runs.items, batch->runs.count, id), now_ms);
-    enum err e = store_append_list(s, &items, &batch->items, ec);
-    if (!e && batch->ends.count > 0) {
-        /* Which have ended say their fires: to look for their rows among all items of the run takes long. */
-        store_sql(
-            s,
-            "SELECT i.run_id, i.step, i.item, " TRY_COLUMNS_OF(
-                "i") " FROM shardwheel_flow_fire f STRAIGHT_JOIN "
-                     "shardwheel_flow_item i ON i.run_id = f.run_id AND i.step = f.step AND i.item = f.item WHERE "
-                     "f.log_id IN (?) AND i.log_id = f.log_id AND (i.wake_ms IS NULL OR i.wake_ms > ?)",
-            sql_each(batch->ends.items, batch->ends.count, log_id), now_ms);
-        e = store_append_list(s, &items, &batch->items, ec);
-    }
-    if (batch->items.count > 0)
-        qsort(batch->items.items, batch->items.count, sizeof *batch->items.items, compare_items);
+    e = read_ended_items(s, batch, ec);
+    if (!e)
+        e = read_due_items(s, batch, now_ms, ec);
+    batch->items.count = sort_items(batch->items.items, batch->items.count);
     SLICES(batch, batch->items, items, item_count);
     if (e)
         return e;

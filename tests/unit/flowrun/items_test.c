@@ -40,6 +40,25 @@ static void a_map_runs_so_many_at_a_time(void **state)
     end(w);
 }
 
+static void what_cannot_be_sent_takes_no_room(void **state)
+{
+    struct world *w =
+        begin("{'name':'f','parameters':[{'name':'list','type':'json'}],'steps':[{'name':'m','type':'map',"
+              "'jobId':1,'items':'flow.list','param':'${item/x}','parallel':2}]}");
+
+    (void)state;
+    w->run.parameters = "{\"list\":[1,2,3,4,{\"x\":5},6]}";
+    move(w);
+    assert_int_equal(count_fires(w), 1);
+    assert_int_equal(w->steps[0].items_begun, 6);
+    assert_int_equal(w->steps[0].items_failed, 5);
+    report_item(w, 0, 4, 200, NULL);
+    move(w);
+    move(w);
+    check_states(w, "f");
+    end(w);
+}
+
 static void its_result_is_that_of_all_items(void **state)
 {
     struct world *w = begin_map(MAP(",{'name':'b','type':'job','jobId':1,'param':'${steps.m.result/1}'}],'edges':["
@@ -216,6 +235,7 @@ static void a_broadcast_to_nobody_has_one_part(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_map_runs_so_many_at_a_time),
+                                       cmocka_unit_test(what_cannot_be_sent_takes_no_room),
                                        cmocka_unit_test(its_result_is_that_of_all_items),
                                        cmocka_unit_test(an_empty_map_has_ended_at_once),
                                        cmocka_unit_test(a_map_of_nothing_that_is_an_array_fails),
