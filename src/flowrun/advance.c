@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LINE_LOOK_MS 60000 /* of a run in line, which the end of the one before it starts */
+
 /* ---- what is known of the run ------------------------------------------------------------------------------------ */
 
 static enum err take_row(struct work *w, struct flow_step_row *row, struct errctx *ec)
@@ -173,6 +175,13 @@ static enum err go_on(struct work *w, struct errctx *ec)
     return ERR_OK;
 }
 
+/* Who was before it may have ended without a word: its document is gone, or had another policy. */
+static void wait_in_line(struct work *w)
+{
+    w->run->frees_line = true;
+    work_look_at(w, w->now_ms + LINE_LOOK_MS);
+}
+
 static enum err advance(struct work *w, struct errctx *ec)
 {
     enum err e = tries_take_ends(w, ec);
@@ -185,7 +194,9 @@ static enum err advance(struct work *w, struct errctx *ec)
         return end_run(w, FLOW_RUN_CANCELLED, NULL, ec);
     if (w->run->state == FLOW_RUN_RUNNING)
         return go_on(w, ec);
-    return ERR_OK; /* in line, or it has ended */
+    if (w->run->state == FLOW_RUN_QUEUED)
+        wait_in_line(w);
+    return ERR_OK;
 }
 
 enum err advance_run(const struct advance *a, struct flow_moving *run, int64_t now_ms, struct flow_changes *out,
@@ -207,6 +218,8 @@ enum err advance_run(const struct advance *a, struct flow_moving *run, int64_t n
         flow_destroy_values(w.values);
         w.values = NULL;
         e = run->state <= FLOW_RUN_RUNNING ? end_run(&w, FLOW_RUN_FAILED, why.text, ec) : ERR_OK;
+        for (size_t i = 0; i < run->end_count && !e; i++) /* nobody waits for them */
+            e = work_add_id(&out->ended, &out->ended_count, run->ends[i].log_id, ec);
     } else if (e) {
         err_set(ec, e, "%s", why.text);
     } else {

@@ -285,12 +285,18 @@ static enum err cancel_children(struct store_session *s, const struct flow_chang
     return e;
 }
 
-/* The next one in line begins. Who puts a run in line has the flow's row locked: it is seen here, or sees our end. */
+/* The next one in line begins, unless another one runs: one that somebody began again, or one before this, which was in
+ * line itself. Who puts a run in line, and who else ends one, has the flow's row locked: it is seen here, or sees our
+ * end. */
 static enum err start_waiting(struct store_session *s, const struct flow_moving *run, struct errctx *ec)
 {
+    int64_t running = 0;
     enum err e = store_exec(s, NULL, ec, "UPDATE shardwheel_flow SET id = id WHERE id = ?", run->flow_id);
 
-    if (e)
+    if (!e)
+        e = store_number(s, 0, &running, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = ? AND state = ?",
+                         run->flow_id, FLOW_RUN_RUNNING);
+    if (e || running)
         return e;
     return store_exec(s, NULL, ec,
                       "UPDATE shardwheel_flow_run SET state = ?, look_ms = 0 WHERE flow_id = ? AND state = ? ORDER BY "
@@ -304,7 +310,8 @@ static enum err write_flows(struct store_session *s, const struct flow_batch *ba
 
     for (size_t i = 0; i < batch->runs.count && !e; i++) {
         const struct flow_moving *run = &batch->runs.items[i];
-        if (run->frees_line)
+        bool known = i > 0 && batch->runs.items[i - 1].frees_line && batch->runs.items[i - 1].flow_id == run->flow_id;
+        if (run->frees_line && !known)
             e = start_waiting(s, run, ec);
         if (!e && run->flow_next_s)
             e = store_exec(s, NULL, ec,

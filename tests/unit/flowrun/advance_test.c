@@ -403,7 +403,7 @@ static void its_run_is_told_how_it_ended(void **state)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-static void a_run_in_line_does_nothing(void **state)
+static void a_run_in_line_looks_who_is_before_it(void **state)
 {
     struct world *w = begin(LINE);
 
@@ -412,7 +412,8 @@ static void a_run_in_line_does_nothing(void **state)
     move(w);
     check_states(w, "..");
     assert_int_equal(w->run.started_ms, 0);
-    assert_int_equal(w->run.look_ms, FLOW_NEVER_MS);
+    assert_true(w->run.frees_line); /* nobody may be before it any more */
+    assert_int_equal(w->run.look_ms, START_MS + 60000);
     end(w);
 }
 
@@ -470,10 +471,12 @@ static void a_run_that_cannot_be_understood_fails(void **state)
     assert_int_equal(w->out->notes[0].code, 500);
     end(w);
     w = begin(LINE);
-    w->run.parameters = "{\"unknown\":1}";
     move(w);
+    w->run.parameters = "{\"unknown\":1}";
+    finish(w, 0, 200, NULL);
     assert_int_equal(w->run.state, FLOW_RUN_FAILED);
     assert_non_null(strstr(w->run.message, "unknown"));
+    assert_int_equal(w->out->ended_count, 1);
     end(w);
 }
 
@@ -515,7 +518,7 @@ int main(void)
                                        cmocka_unit_test(a_flow_runs_as_a_step),
                                        cmocka_unit_test(a_flow_that_cannot_run_fails_its_step),
                                        cmocka_unit_test(its_run_is_told_how_it_ended),
-                                       cmocka_unit_test(a_run_in_line_does_nothing),
+                                       cmocka_unit_test(a_run_in_line_looks_who_is_before_it),
                                        cmocka_unit_test(a_run_is_late_once),
                                        cmocka_unit_test(the_end_of_a_run_frees_what_waits_for_it),
                                        cmocka_unit_test(a_run_that_cannot_be_understood_fails),

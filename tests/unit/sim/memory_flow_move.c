@@ -359,10 +359,23 @@ static void delete_requests(struct memory_move *move, const struct flow_changes 
         }
 }
 
+static bool is_running(const struct memory_db *db, const struct memory_move *move, int64_t id, int64_t flow_id)
+{
+    const struct memory_flow_run *run = &db->flow_runs[id - 1];
+
+    for (size_t i = 0; i < move->run_count; i++)
+        if (move->runs[i]->row.id == id)
+            run = move->runs[i];
+    return run->exists && run->row.flow_id == flow_id && run->row.state == FLOW_RUN_RUNNING;
+}
+
 static void start_waiting(struct memory_db *db, struct memory_move *move, int64_t flow_id)
 {
     if (!memory_move_flow(db, move, flow_id))
         return;
+    for (int64_t id = 1; id <= (int64_t)db->flow_run_count; id++)
+        if (is_running(db, move, id, flow_id))
+            return;
     for (int64_t id = 1; id <= (int64_t)db->flow_run_count; id++) {
         const struct memory_flow_run *row = &db->flow_runs[id - 1];
         struct memory_flow_run *run;

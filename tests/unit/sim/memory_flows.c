@@ -426,7 +426,7 @@ static void insert_due_run(struct memory_db *db, struct memory_move *move, const
 
     run->row.kind[0] = kind;
     run->row.due_s = start->flow.next_s;
-    run->row.look_ms = state == FLOW_RUN_QUEUED ? FLOW_NEVER_MS : 0;
+    run->row.look_ms = 0;
     run->row.message = memory_db_keep(db, message);
     if (state == FLOW_RUN_SKIPPED && !start->missed && start->skipped_next_s)
         memory_move_flow(db, move, start->flow.id)->next_s = start->skipped_next_s;

@@ -600,7 +600,7 @@ static void contract_runs_wait_in_line(void **state)
     struct flow_run_start order = {
         .flow_id = 1, .version = 1, .kind = "A", .who = "ann", .policy = FLOW_SKIP_IF_RUNNING, .queue_max = 1};
     struct errctx why;
-    int64_t flow, first, second, id;
+    int64_t flow, first, second, third, id;
     bool is_new;
 
     (void)state;
@@ -624,6 +624,11 @@ static void contract_runs_wait_in_line(void **state)
     assert_int_equal(contract_read_run(second).state, FLOW_RUN_RUNNING);
     assert_int_equal(contract_read_run(second).look_ms, 0);
     assert_int_equal(contract_read_next(flow), CONTRACT_S + 500);
+    third = contract_begin_run(s, flow, FLOW_QUEUE, NULL);
+    contract_move_one(&m, first, 0); /* somebody ran it again */
+    assert_int_equal(contract_read_run(third).state, FLOW_RUN_QUEUED);
+    contract_move_one(&m, second, 0);
+    assert_int_equal(contract_read_run(third).state, FLOW_RUN_RUNNING);
     contract_end_flows(s, other, &m);
 }
 
@@ -676,6 +681,7 @@ static void contract_a_due_flow_starts_once(void **state)
     start.new_next_s = CONTRACT_S + 20;
     contract_start_due(s, epoch, start);
     assert_int_equal(contract_read_run(2).state, FLOW_RUN_QUEUED);
+    assert_int_equal(contract_read_run(2).look_ms, 0);
     start.flow.next_s = CONTRACT_S + 20;
     start.new_next_s = CONTRACT_S + 30;
     contract_start_due(s, epoch, start);
