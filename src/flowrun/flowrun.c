@@ -226,9 +226,9 @@ static enum err move_some(struct flowrun *f, struct store_session *s, const int6
         changes.fires = NULL;
         forget_shards(f);
     }
-    if (!e && moved > 0) {
-        f->moved = true;
-        drop_ends(f, ends, end_count, &changes);
+    if (!e) {
+        f->moved |= moved > 0;
+        drop_ends(f, ends, end_count, &changes); /* also of runs that are gone */
         e = follow(f, &changes, begun_boot_ms, ec);
     }
     flow_changes_fini(&changes);
@@ -237,12 +237,18 @@ static enum err move_some(struct flowrun *f, struct store_session *s, const int6
 
 static void put_aside(struct flowrun *f, int64_t run, const struct errctx *ec)
 {
+    size_t at = 0;
+
     log_warn("flowrun", "event=flow_run_stuck run=%" PRId64 " error=%s effect=\"tried again in a minute\"", run,
              log_quote(ec->text).s);
-    if (f->aside_count == ASIDE_MAX)
-        f->aside_count = 0;
-    f->aside[f->aside_count] = run;
-    f->aside_mono_ms[f->aside_count++] = clock_mono_ms(f->clock) + 60000;
+    while (at < f->aside_count && f->aside[at] != run)
+        at++;
+    if (at == ASIDE_MAX)
+        at = f->aside_count = 0;
+    if (at == f->aside_count)
+        f->aside_count++;
+    f->aside[at] = run;
+    f->aside_mono_ms[at] = clock_mono_ms(f->clock) + 60000;
 }
 
 static bool is_aside(struct flowrun *f, int64_t run)
@@ -251,6 +257,17 @@ static bool is_aside(struct flowrun *f, int64_t run)
         if (f->aside[i] == run)
             return clock_mono_ms(f->clock) < f->aside_mono_ms[i];
     return false;
+}
+
+/* The others. What nobody is to take in now must not look like an end that the table does not know. */
+static size_t leave_aside(struct flowrun *f, struct flow_fire *ends, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!is_aside(f, ends[i].run_id))
+            ends[kept++] = ends[i];
+    return kept;
 }
 
 static int compare_by_run(const void *a, const void *b)
@@ -297,6 +314,7 @@ static enum err move_all(struct flowrun *f, struct store_session *s, const int64
     size_t look = 0, end = 0;
     enum err e = ERR_OK;
 
+    end_count = leave_aside(f, ends, end_count);
     if (end_count > 0)
         qsort(ends, end_count, sizeof *ends, compare_by_run);
     while ((look < look_count || end < end_count) && !e && !worker_is_stopping(&f->worker)) {

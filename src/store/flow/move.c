@@ -44,6 +44,39 @@ static enum err write_looked_at(struct store_session *s, const struct flow_batch
     return store_exec_sql(s, NULL, ec);
 }
 
+static int compare_shards(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static int compare_runs(const void *id, const void *run)
+{
+    return compare_int64(id, &((const struct flow_moving *)run)->id);
+}
+
+/* Nobody decides about the fires of runs that are gone: nobody waits for them either. */
+static enum err drop_gone(const struct flow_move_order *order, const struct flow_batch *batch, struct flow_changes *out,
+                          struct errctx *ec)
+{
+    for (size_t i = 0; i < batch->ends.count; i++) {
+        const struct flow_fire_end *end = &batch->ends.items[i];
+        int shard = (int)(end->run_id % order->n);
+        int64_t *more;
+
+        if (!bsearch(&end->run_id, order->run_ids, order->run_count, sizeof *order->run_ids, compare_int64) ||
+            !bsearch(&shard, batch->shards, batch->shard_count, sizeof *batch->shards, compare_shards) ||
+            (batch->runs.count > 0 &&
+             bsearch(&end->run_id, batch->runs.items, batch->runs.count, sizeof *batch->runs.items, compare_runs)))
+            continue;
+        more = realloc(out->ended, (out->ended_count + 1) * sizeof *more);
+        if (!more)
+            return err_set(ec, ERR_NOMEM, "out of memory");
+        out->ended = more;
+        more[out->ended_count++] = end->log_id;
+    }
+    return ERR_OK;
+}
+
 static enum err move_in_txn(struct store_session *s, const struct flow_move_order *order, struct flow_batch *batch,
                             struct flow_changes *out, struct errctx *ec)
 {
@@ -53,6 +86,8 @@ static enum err move_in_txn(struct store_session *s, const struct flow_move_orde
     if (e || batch->shard_count == 0)
         return e;
     e = flow_batch_read(s, order, batch, now_ms, ec);
+    if (!e)
+        e = drop_gone(order, batch, out, ec);
     if (!e)
         e = write_looked_at(s, batch, ec);
     for (size_t i = 0; i < batch->runs.count && !e; i++)
