@@ -50,9 +50,6 @@ static enum err lock_runs(struct store_session *s, const struct flow_move_order 
     FIELDS(type, now.state, now.log_id, now.tries, now.lost, now.wake_ms, now.started_ms, now.ended_ms, now.code),     \
         NULL_TEXTS(type, now.address, now.result, now.message)
 #define TRY_COLUMNS "state, log_id, tries, lost, wake_ms, started_ms, ended_ms, code, address, result, message"
-#define TRY_COLUMNS_OF(t)                                                                                              \
-    t ".state, " t ".log_id, " t ".tries, " t ".lost, " t ".wake_ms, " t ".started_ms, " t ".ended_ms, " t ".code, " t \
-      ".address, " t ".result, " t ".message"
 
 static enum err read_steps(struct store_session *s, struct flow_batch *batch, struct errctx *ec)
 {
