@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "flowrun/schedules.h"
 #include "flowrun/work.h"
 
 #include "shardwheel/job/codes.h"
@@ -121,8 +122,8 @@ static enum err end_run(struct work *w, enum flow_run_state state, const char *m
     if (w->flow) {
         const struct flow_settings *settings = flow_get_settings(w->flow);
         w->run->frees_line = settings->policy == FLOW_QUEUE;
-        if (settings->delay_s && (w->run->kind[0] == 'C' || w->run->kind[0] == 'F'))
-            w->run->flow_next_s = time_floor_div(w->now_ms, 1000) + settings->delay_s;
+        if (w->run->kind[0] == 'C' || w->run->kind[0] == 'F')
+            w->run->flow_next_s = schedules_find_delayed(settings, time_floor_div(w->now_ms, 1000));
     }
     if (!w->run->parent_run && state != FLOW_RUN_CANCELLED)
         w->run->news = state == FLOW_RUN_SUCCEEDED ? FLOW_NEWS_GOOD : FLOW_NEWS_FAILED;

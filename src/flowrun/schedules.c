@@ -31,6 +31,15 @@ int64_t schedules_find_next(const struct flow_settings *settings, const struct z
     return next_ms / 1000;
 }
 
+int64_t schedules_find_delayed(const struct flow_settings *settings, int64_t end_s)
+{
+    int64_t next_s = end_s + settings->delay_s;
+
+    if (!settings->delay_s || (settings->until_s && next_s >= settings->until_s))
+        return 0;
+    return next_s;
+}
+
 void schedules_plan(const struct flow_settings *settings, const struct zone *zone, int64_t max_year, int64_t now_s,
                     struct flow_start *start)
 {
@@ -41,7 +50,7 @@ void schedules_plan(const struct flow_settings *settings, const struct zone *zon
     start->policy = settings->policy;
     start->queue_max = settings->queue_max;
     start->run = true;
-    start->skipped_next_s = settings->delay_s ? now_s + settings->delay_s : 0;
+    start->skipped_next_s = schedules_find_delayed(settings, now_s);
     start->new_next_s = schedules_find_next(settings, zone, max_year, due_s, missed ? now_s : due_s);
     if (!missed)
         return;
@@ -50,5 +59,5 @@ void schedules_plan(const struct flow_settings *settings, const struct zone *zon
     if (!settings->misfire_once)
         start->missed = "no node was there at this due time; it was missed";
     if (!start->run && settings->delay_s)
-        start->new_next_s = now_s + settings->delay_s;
+        start->new_next_s = schedules_find_delayed(settings, now_s);
 }

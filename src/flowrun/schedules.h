@@ -9,6 +9,8 @@
  * 0: there is none, or it comes when a run has ended. */
 int64_t schedules_find_next(const struct flow_settings *settings, const struct zone *zone, int64_t max_year,
                             int64_t due_s, int64_t from_s);
+/* With a delay: the due time after a run that has ended then; 0: there is none. */
+int64_t schedules_find_delayed(const struct flow_settings *settings, int64_t end_s);
 /* `flow` is due at flow->next_s, at or before now_s. Due times that are older than FLOW_MISSED_S are missed: they have
  * one run, or none, as the document says. */
 #define FLOW_MISSED_S 60

@@ -118,6 +118,17 @@ static void a_missed_delay_begins_anew(void **state)
     assert_int_equal(start.skipped_next_s, NOON_S + 30); /* a run by hand is open: it has none that could end */
 }
 
+static void a_delay_ends_with_its_validity(void **state)
+{
+    const struct flow_settings settings = {.delay_s = 30, .until_s = NOON_S + 100};
+
+    (void)state;
+    assert_int_equal(schedules_find_delayed(&settings, NOON_S + 69), NOON_S + 99);
+    assert_int_equal(schedules_find_delayed(&settings, NOON_S + 70), 0);
+    assert_int_equal(schedules_find_delayed(&(struct flow_settings){.every_s = 30}, NOON_S), 0);
+    assert_int_equal(plan(settings, NOON_S, NOON_S + 1000).new_next_s, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(expressions_and_rates_have_a_next_time),
@@ -125,7 +136,8 @@ int main(void)
                                        cmocka_unit_test(a_flow_that_is_due_has_a_run),
                                        cmocka_unit_test(what_is_a_little_late_is_not_left_out),
                                        cmocka_unit_test(missed_due_times_have_no_run_or_one),
-                                       cmocka_unit_test(a_missed_delay_begins_anew)};
+                                       cmocka_unit_test(a_missed_delay_begins_anew),
+                                       cmocka_unit_test(a_delay_ends_with_its_validity)};
 
     return cmocka_run_group_tests(tests, load_zone, drop_zone);
 }
