@@ -147,7 +147,8 @@ static enum err read_due_items(struct store_session *s, struct flow_batch *batch
             if (n == 0)
                 q = store_start_sql(s, "");
             sql_put(q,
-                    "?(SELECT " ITEM_COLUMNS " FROM shardwheel_flow_item i FORCE INDEX (shardwheel_flow_item_wake) WHERE "
+                    "?(SELECT " ITEM_COLUMNS
+                    " FROM shardwheel_flow_item i FORCE INDEX (shardwheel_flow_item_wake) WHERE "
                     "run_id = ? AND step = ? AND wake_ms <= ? ORDER BY item LIMIT ?)",
                     sql_word(n ? " UNION ALL " : ""), step->run_id, step->step, now_ms, (int64_t)FLOW_DUE_ITEMS_MAX);
             n++;
