@@ -25,6 +25,7 @@
 #define DOUBT_MS 100
 #define NODES_MS 1000 /* between two looks for nodes that do not know flows */
 #define PARAM_MAX 65535
+#define EPOCH_STALE (-1) /* flights that are to be read anew, or dropped if the shard is not ours any more */
 
 struct flowrun {
     struct flowrun_opts opts;    /* [const] */
@@ -36,7 +37,7 @@ struct flowrun {
     struct direct_sender sender;
     struct direct_doubt doubt;
     struct flights flights;
-    int64_t epochs[STORE_SHARDS_MAX]; /* with which the flights of each shard were loaded; 0: they were not */
+    int64_t epochs[STORE_SHARDS_MAX]; /* with which the flights of each shard were loaded; 0: there are none of it */
     int n;
     int64_t nodes_mono_ms;
     bool waits_for_nodes;
@@ -68,7 +69,7 @@ static enum err load_shard(struct flowrun *f, struct store_session *s, int shard
     for (size_t i = 0; i < count && !e; i++)
         e = flights_add(&f->flights, fires[i], now_ms, ec);
     free(fires);
-    f->epochs[shard] = e ? 0 : epoch;
+    f->epochs[shard] = e ? EPOCH_STALE : epoch;
     return e;
 }
 
@@ -193,8 +194,9 @@ static void drop_ends(struct flowrun *f, const int64_t *ends, size_t count, stru
         return;
     }
     flights_drop_logs(&f->flights, ends, count);
-    if (changes->ended_count < count)
-        memset(f->epochs, 0, sizeof f->epochs); /* they are read anew */
+    for (int k = 0; k < f->n && changes->ended_count < count; k++)
+        if (f->epochs[k] != 0)
+            f->epochs[k] = EPOCH_STALE;
 }
 
 static enum err move_some(struct flowrun *f, struct store_session *s, const int64_t *runs, size_t run_count,
