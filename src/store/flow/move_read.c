@@ -269,11 +269,11 @@ enum err flow_batch_read(struct store_session *s, const struct flow_move_order *
 {
     enum err e = lock_runs(s, order, batch, ec);
 
+    if (!e && order->ended_count > 0) /* also of runs that are gone */
+        e = read_ends(s, order, batch, ec);
     if (e || batch->runs.count == 0)
         return e;
     e = read_steps(s, batch, ec);
-    if (!e && order->ended_count > 0)
-        e = read_ends(s, order, batch, ec);
     if (!e)
         e = read_items(s, batch, now_ms, ec);
     if (!e)

@@ -251,8 +251,8 @@ static enum err write_new_runs(struct store_session *s, struct flow_changes *c, 
     return e;
 }
 
-/* The run that is a step has ended: its parent is looked at. The step may have begun anew, with another run. Its row is
- * not locked first, which no transaction that waits for us can mind: who has it locked wants nothing of the child. */
+/* The run that is a step has ended: its parent is looked at. The step may have begun again, with another run. The row
+ * of the parent is not locked first: who has it locked seldom wants anything of the child; then it is a deadlock. */
 static enum err write_notes(struct store_session *s, const struct flow_changes *c, struct errctx *ec)
 {
     enum err e = ERR_OK;

@@ -120,8 +120,8 @@ static void a_run_goes_from_its_start_to_its_end(void **state)
     end();
 }
 
-/* A shard is taken away, which the node hears of later: the end of a run of it is not taken in, and is for the new owner
- * to look at, as is what has not ended. Once the node has no shards any more it waits for nothing. */
+/* A shard is taken away, which the node hears of later: the end of a run of it is not taken in, and is for the new
+ * owner to look at, as is what has not ended. Once the node has no shards any more it waits for nothing. */
 static void nothing_is_waited_for_without_a_shard(void **state)
 {
     (void)state;
