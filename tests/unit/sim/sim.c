@@ -221,6 +221,8 @@ static void follow(void *arg)
             schedule_halt(run->schedule);
             sim_must(schedule_resize(run->schedule, wanted, &ec), &ec);
             sim_coord_begin(run, wanted);
+            if (run->stopping) /* the new coord does not know of it yet */
+                sim_coord_drain(run);
             sim_must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
         }
         fibers_sleep_us(100000);
