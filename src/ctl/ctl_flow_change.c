@@ -55,12 +55,18 @@ struct applying {
     struct flow_rows before; /* none: it is new */
     struct buf lines;        /* how it differs from that */
     int64_t id, version;
+    bool has_schedule;
 };
 
 static void applying_fini(struct applying *a)
 {
     flow_rows_fini(&a->before);
     buf_fini(&a->lines);
+}
+
+static bool has_schedule(const struct flow_settings *s)
+{
+    return s->cron || s->every_s || s->delay_s;
 }
 
 static enum err check_document(struct ctl *c, struct applying *a, struct errctx *ec)
@@ -79,6 +85,8 @@ static enum err check_document(struct ctl *c, struct applying *a, struct errctx 
         e = flow_load(a->document, strlen(a->document), &flow, &verdict->faults, ec);
     if (!e)
         snprintf(a->name, sizeof a->name, "%s", flow_get_name(flow));
+    if (!e)
+        a->has_schedule = has_schedule(flow_get_settings(flow));
     flow_destroy(flow);
     flow_verdict_fini(verdict);
     free(verdict);
@@ -152,9 +160,12 @@ static void put_applied(const struct applying *a, bool dry_run, struct buf *out)
         buf_printf(out, "flow %s is like that: version %" PRId64 "\n", a->name, was);
     else if (dry_run)
         buf_printf(out, "flow %s would get version %" PRId64 "\n", a->name, was + 1);
+    else if (was)
+        buf_printf(out, "flow %s has version %" PRId64 "\n", a->name, a->version);
     else
-        buf_printf(out, "flow %s has version %" PRId64 "%s\n", a->name, a->version,
-                   was ? "" : ", and is stopped: shardwheelctl flow start starts its schedule");
+        buf_printf(out, "flow %s has version %" PRId64 "%s: shardwheelctl flow %s %s starts %s\n", a->name, a->version,
+                   a->has_schedule ? ", and is stopped" : "", a->has_schedule ? "start" : "run", a->name,
+                   a->has_schedule ? "its schedule" : "a run");
     buf_puts(out, a->lines.len ? a->lines.data : "");
     buf_puts(out, dry_run ? "Nothing was written: --dry-run\n" : "");
     out->failed = out->failed || buf_failed(&a->lines);

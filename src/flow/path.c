@@ -172,6 +172,8 @@ enum err flow_parse_path(const struct flow *flow, const char *text, size_t len, 
         path.root = cut_is(head, "item") ? FLOW_AT_ITEM : FLOW_AT_INDEX;
     else if (len == strlen("run.id") && memcmp(text, "run.id", len) == 0)
         rest.at = rest.end;
+    else if (len >= 2 && memcmp(text, "${", 2) == 0)
+        e = err_set(ec, ERR_INPUT, "\"%.*s\": a path without ${ and } is expected", (int)len, text);
     else
         e = err_set(ec, ERR_INPUT, "\"%.*s\" is no value: flow.NAME, steps.NAME.result, run.id%s are", (int)len, text,
                     item ? ", item, index" : "");

@@ -187,7 +187,7 @@ def test_what_is_asked_of_runs_waits_for_their_owner(empty, jobs, tmp_path):
 
     assert "remark" in refused(world, "step", run, "send", "done")
     assert "approve" in refused(world, "step", run, "send", "agree")
-    assert refused(world, "step", run, "send", "approve")
+    assert "the state of the step is waiting" in refused(world, "step", run, "send", "approve")
     assert refused(world, "step", run, "gone", "skip")
     assert "expected the id of a flow run" in refused(world, "step", "x", "send", "skip")
     assert refused(world, "rerun", run) and refused(world, "cancel", 99999) and refused(world, "run-show", 99999)
@@ -208,7 +208,8 @@ def test_the_schedule_is_started_and_stopped(world, tmp_path):
     job = world.tables.add_job(group, "first", trigger_status=0, trigger_next_time=0)
     world.node()
     content = {"name": "nightly", "steps": [{"name": "a", "type": "job", "jobId": job}]}
-    flow(world, "apply", "-f", write(tmp_path, content))
+    assert "has version 1: shardwheelctl flow run nightly starts a run" in flow(
+        world, "apply", "-f", write(tmp_path, content))
     assert "schedule" in refused(world, "start", "nightly")
     content["schedule"] = {"cron": "0 0 2 1 1 ?"}
     flow(world, "apply", "-f", write(tmp_path, content))

@@ -70,6 +70,8 @@ static void members_are_checked(void **state)
     assert_fault(FLOW("\"steps\":[{\"name\":\"a\",\"type\":\"job\",\"jobId\":1,\"items\":\"flow.x\"}]"), "/steps/0",
                  "\"items\" is unknown");
     assert_fault(FLOW("\"steps\":[{\"name\":\"a\",\"type\":\"map\",\"jobId\":1}]"), "/steps/0", "\"items\" is missing");
+    assert_fault(FLOW("\"steps\":[{\"name\":\"a\",\"type\":\"map\",\"jobId\":1,\"items\":\"${flow.x}\"}]"),
+                 "/steps/0/items", "without ${ and }");
     assert_fault(FLOW("\"steps\":[{\"name\":\"a\",\"type\":\"wait\"}]"), "/steps/0", "\"until\" is needed");
     assert_fault(FLOW("\"steps\":[{\"name\":\"a\",\"type\":\"wait\",\"seconds\":1,\"until\":\"06:00\"}]"), "/steps/0",
                  "\"until\" is needed");
