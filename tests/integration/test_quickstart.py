@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """tools/quickstart, from the built program on: what it shows, what it leaves, and what it keeps for the next time."""
+import json
 import os
 import re
 import signal
@@ -30,7 +31,7 @@ class Quickstart:
             return file.read()
 
     def wait_shown(self, pattern):
-        wait_until(lambda: re.search(pattern, self.text()) or self.process.poll() is not None, 60, pattern)
+        wait_until(lambda: re.search(pattern, self.text()) or self.process.poll() is not None, 120, pattern)
         assert re.search(pattern, self.text()), self.text()
 
     def query(self, sql):
@@ -87,10 +88,44 @@ def test_what_the_user_has_made_is_there_the_next_time(start):
     assert again.query("SELECT trigger_status FROM xxl_job_info WHERE job_desc = 'mine'") == ((1,),)
     # They were stopped on record, so that their due times in between have a reason.
     stopped = again.query("SELECT DISTINCT target FROM shardwheel_audit WHERE action = 'job.stop'")
-    assert len(stopped) == len([name for _, name in demo if name not in ("demo: child of it", "demo: only by hand")])
+    assert len(stopped) == len([name for _, name in demo if name not in ("demo: child of it", "demo: only by hand") and
+                                not name.endswith(", in a flow")])
     # A demo job fails on purpose; no other run did, also at the end of the first time.
     assert again.query(
         "SELECT j.job_desc, l.trigger_msg FROM xxl_job_log l JOIN xxl_job_info j ON j.id = l.job_id WHERE "
         "j.author = 'quickstart' AND j.executor_handler = 'hello' AND (l.trigger_code = 500 OR l.handle_code = 500)"
     ) == ()
     again.end()
+
+
+FLOW_RUNS = "SELECT state, who FROM shardwheel_flow_run WHERE flow_id = (SELECT id FROM shardwheel_flow)"
+
+
+def test_a_flow_hands_values_on_and_is_kept_as_the_user_has_changed_it(start):
+    first = start()
+    first.wait_shown(r"demo: finds orders, in a flow: \d{4}-\d\d-\d\d\n")
+    first.wait_shown(r'demo: sums up, in a flow: \d{4}-\d\d-\d\d: '
+                     r'\["order 101 is packed","order 102 is packed","order 103 is packed"\]\n')
+    assert sorted(re.findall(r"packs an order, in a flow: (.*)\n", first.text())[:3]) == [
+        "order 101", "order 102", "order 103"]
+    assert first.query("SELECT name, started, version, next_s % 60 FROM shardwheel_flow") == (
+        ("demo-orders", 1, 1, 0),)
+    first.end()
+
+    again = start()
+    again.wait_shown(r"late .* demo: every second")
+    assert again.query("SELECT name, started, version FROM shardwheel_flow") == (("demo-orders", 1, 1),)
+    # All that the first time began had ended with it.
+    assert {state for state, _ in again.query(f"{FLOW_RUNS} ORDER BY id LIMIT 1")} == {2}
+    document = json.loads(again.query("SELECT document FROM shardwheel_flow_version")[0][0])
+    document["steps"][2]["param"] = "mine: ${steps.pack.result/0}"
+    changed = subprocess.run([os.path.join(ROOT, "build", "release", "shardwheel"), "ctl", "flow", "apply", "-f", "-",
+                              "--data", again.data], input=json.dumps(document), capture_output=True, text=True)
+    assert changed.returncode == 0, changed.stderr
+    again.end()
+
+    third = start()
+    third.wait_shown(r"demo: sums up, in a flow: mine: order 101 is packed\n")
+    assert third.query("SELECT name, started, version FROM shardwheel_flow") == (("demo-orders", 1, 2),)
+    assert len(third.query("SELECT id FROM shardwheel_audit WHERE action = 'flow.stop'")) == 2
+    third.end()

@@ -23,6 +23,8 @@ APP = "quickstart-executor"
 LOGS_KEPT = 10000  # runs
 PARENT, CHILD, BY_HAND = "demo: every 10 seconds, has a child", "demo: child of it", "demo: only by hand"
 FAILS = "demo: fails every 10 seconds, one retry"
+FLOW, FINDS, PACKS, SUMS = ("demo-orders", "demo: finds orders, in a flow", "demo: packs an order, in a flow",
+                            "demo: sums up, in a flow")
 # description, schedule type, schedule, route, handler, parameter, retries
 JOBS = [
     ("demo: every second", "CRON", "* * * * * ?", "FIRST", "hello", "every second", 0),
@@ -33,7 +35,16 @@ JOBS = [
     (PARENT, "CRON", "2/10 * * * * ?", "FIRST", "hello", "the parent", 0),
     (CHILD, "NONE", "", "FIRST", "hello", "the child", 0),
     (BY_HAND, "NONE", "", "FIRST", "hello", "", 0),
+    (FINDS, "NONE", "", "FIRST", "orders", "", 0),
+    (PACKS, "NONE", "", "ROUND", "pack", "", 0),
+    (SUMS, "NONE", "", "FIRST", "hello", "", 0),
 ]
+# What a handler reports at the end, by its parameter. Steps of flows hand it on.
+REPORTS = {
+    "hello": lambda param: "done",
+    "orders": lambda param: json.dumps({"day": param, "orders": [101, 102, 103]}),
+    "pack": lambda param: f"{param} is packed",
+}
 
 
 def fail(text):
@@ -99,15 +110,15 @@ class Executor:
 
     def run(self, trigger, arrived):
         self.shown.put((trigger, arrived))
-        ok = trigger["executorHandler"] != "fail"
+        handler, param = trigger["executorHandler"], trigger.get("executorParams") or ""
+        ok = handler != "fail"
+        report = REPORTS.get(handler, REPORTS["hello"])(param) if ok else "fails on purpose"
         now = time.strftime("%H:%M:%S")
-        self.logs[trigger["logId"]] = [f"{now} {trigger['executorHandler']}: begins, parameter "
-                                       f"\"{trigger.get('executorParams', '')}\"",
-                                       f"{now} {trigger['executorHandler']}: {'done' if ok else 'fails on purpose'}"]
+        self.logs[trigger["logId"]] = [f"{now} {handler}: begins, parameter \"{param}\"", f"{now} {handler}: {report}"]
         if len(self.logs) > LOGS_KEPT:
             del self.logs[next(iter(self.logs))]
         self.done.put({"logId": trigger["logId"], "logDateTim": trigger["logDateTime"],
-                       "handleCode": 200 if ok else 500, "handleMsg": "done" if ok else "fails on purpose"})
+                       "handleCode": 200 if ok else 500, "handleMsg": report})
 
     def read_log(self, wanted):
         """What the consoles ask for: the lines from one on, and whether more may come."""
@@ -171,6 +182,49 @@ class Console:
         done = all([self.call("POST", f"/jobs/{job}/{verb}") for job in jobs])
         self.call("DELETE", "/session")
         return done
+
+
+def ctl(data, *arguments, given=None):
+    """shardwheelctl: it needs no password, which the user may have changed."""
+    return subprocess.run([os.path.join(TOP, "build", "release", "shardwheel"), "ctl", *arguments, "--data", data],
+                          input=given, capture_output=True, text=True)
+
+
+class Flow:
+    """The demo flow: one job finds orders, one packs each of them, one sums up. The user may change it."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def make(self, jobs):
+        """If it is missing. What the user has made of it stays as it is."""
+        found = ctl(self.data, "flow", "list", "--json")
+        if found.returncode != 0:
+            fail(f"shardwheelctl flow list: {found.stderr.strip()}")
+        if FLOW in [flow["name"] for flow in json.loads(found.stdout)]:
+            return
+        ids = {name: job for job, name in jobs.items()}
+        done = ctl(self.data, "flow", "apply", "-f", "-", given=json.dumps({
+            "name": FLOW, "description": "finds orders, packs each of them and sums up",
+            "schedule": {"cron": "0 * * * * ?"}, "retentionDays": 7,
+            "steps": [
+                {"name": "find", "type": "job", "jobId": ids[FINDS], "param": "${due:yyyy-MM-dd}"},
+                {"name": "pack", "type": "map", "jobId": ids[PACKS], "items": "steps.find.result/orders",
+                 "param": "order ${item}", "parallel": 2},
+                {"name": "sum-up", "type": "job", "jobId": ids[SUMS],
+                 "param": "${steps.find.result/day}: ${steps.pack.result}"}],
+            "edges": [{"from": "find", "to": "pack"}, {"from": "pack", "to": "sum-up"}]}))
+        if done.returncode != 0:
+            fail(f"shardwheelctl flow apply: {done.stderr.strip()}")
+
+    def start(self):
+        """Its schedule, and a run now. Refused where the user's change has no schedule, or needs a parameter."""
+        ctl(self.data, "flow", "start", FLOW)
+        run = ctl(self.data, "flow", "run", FLOW)
+        print(f"shardwheelctl flow run {FLOW}: {(run.stdout or run.stderr).strip()}\n", flush=True)
+
+    def stop(self):
+        ctl(self.data, "flow", "stop", FLOW)
 
 
 class Database:
@@ -247,12 +301,15 @@ class Database:
                        f"update_time = NOW() WHERE id IN ({ids})")
 
     def results(self, jobs, since_id):
-        """Of all runs: accepted, came back. Of the demo jobs: planned or in progress."""
+        """Of all runs: accepted, came back. Of the demo jobs: planned or in progress; open runs of the demo flow."""
         ids = ",".join(map(str, jobs))
         row = self.query("SELECT SUM(trigger_code = 200), SUM(trigger_code <> 0 AND handle_code <> 0), "
                          f"SUM(job_id IN ({ids}) AND trigger_code IN (0, 200) AND handle_code = 0) "
                          f"FROM xxl_job_log WHERE id > {since_id}")[0]
-        return [int(value) if value != "NULL" else 0 for value in row]
+        accepted, came_back, is_open = [int(value) if value != "NULL" else 0 for value in row]
+        open_flows = self.query("SELECT COUNT(*) FROM shardwheel_flow_run r JOIN shardwheel_flow f ON f.id = r.flow_id "
+                                f"WHERE f.name = '{FLOW}' AND r.ended_ms IS NULL")[0][0]
+        return accepted, came_back, is_open + int(open_flows)
 
 
 def wait_healthy(node, port):
@@ -299,8 +356,7 @@ def load_token(data):
 
 def trigger_by_hand(jobs, data):
     job = next(job for job, name in jobs.items() if name == BY_HAND)
-    run = subprocess.run([os.path.join(TOP, "build", "release", "shardwheel"), "ctl", "trigger", str(job),
-                          "--param", "by hand", "--data", data], capture_output=True, text=True)
+    run = ctl(data, "trigger", str(job), "--param", "by hand")
     if run.returncode != 0:
         fail(f"shardwheelctl trigger {job}: {run.stderr.strip()}")
     print(f"shardwheelctl trigger {job}: {run.stdout.strip()}\n", flush=True)
@@ -320,7 +376,9 @@ def show(node, database, jobs, shown, until, lateness):
         if trigger["jobId"] not in names:
             names[trigger["jobId"]] = database.find_name(trigger["jobId"])
         name, late = names[trigger["jobId"]], f"late {late_ms:7.1f} ms"
-        if name in (CHILD, BY_HAND) or (name == FAILS and retries_next):
+        if name in (FINDS, PACKS, SUMS):
+            late, name = "step of a flow ", f"{name}: {trigger.get('executorParams') or ''}"
+        elif name in (CHILD, BY_HAND) or (name == FAILS and retries_next):
             late = "retry          " if name == FAILS else "asked for      "  # due when it was asked for: never late
         else:
             lateness.append(late_ms)
@@ -356,6 +414,8 @@ def main():
         password = load_password(node, data)
         jobs = database.make_jobs(group)
         database.start_jobs(jobs, Console(port, password))
+        flow = Flow(data)
+        flow.make(jobs)
         told = f"{password}  (unless you have changed it)" if password else (
             "was shown when this database was made; --fresh makes another")
         print(f"\n  console:   http://127.0.0.1:{port}/\n"
@@ -365,14 +425,16 @@ def main():
               f"API:       docs/api.md; scripts for the console of xxl-job 2.3 to 3.5 work here, too\n"
               f"metrics:   http://127.0.0.1:{port}/metrics, health: /actuator/health\n"
               f"database:  mariadb --socket={database.socket} -uroot xxl_job\n"
-              f"{len(jobs)} demo jobs started; first fires in about 5 s. "
+              f"{len(jobs)} demo jobs and the flow {FLOW} started; first fires in about 5 s. "
               f"{'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
               flush=True)
         trigger_by_hand(jobs, data)
+        flow.start()
         try:
             show(node, database, jobs, shown, time.time() + args.duration if args.duration else None, lateness)
         except KeyboardInterrupt:
             print()
+        flow.stop()
         database.stop_jobs(jobs, Console(port, password))
         status = finish(database, jobs, since_id, lateness, args.duration is not None)
         executor.leave()
