@@ -79,10 +79,10 @@ static enum err check(void *arg, const struct flow_run_now *now, struct errctx *
         return refuse_run(ask, now);
     if (ask->action == FLOW_ASK_CANCEL || ask->action == FLOW_ASK_RERUN || may_step(ask, now))
         return ERR_OK;
-    return refuse(ask->r, REFUSED_STATE, NULL, "%s is not possible: the state of the step is %s", flow_action_name(ask->action),
-                  now->step_state >= 0 && now->step_state < FLOW_STATES
-                      ? flow_state_name((enum flow_state)now->step_state)
-                      : "another one");
+    return refuse(
+        ask->r, REFUSED_STATE, NULL, "%s is not possible: the state of the step is %s", flow_action_name(ask->action),
+        now->step_state >= 0 && now->step_state < FLOW_STATES ? flow_state_name((enum flow_state)now->step_state)
+                                                              : "another one");
 }
 
 static enum err check_remark(enum flow_action action, const char *remark, struct refusal *r)
