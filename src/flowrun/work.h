@@ -42,6 +42,23 @@ MUST_CHECK enum err work_fail_step(struct work *w, size_t step, const char *why,
 /* A step that is to be as if it had not begun. */
 MUST_CHECK enum err work_reset_step(struct work *w, size_t step, struct errctx *ec);
 
+/* ---- fires.c ---- */
+
+#define FIRES_NO_ITEM (-1)
+/* What stands against firing the job of the step; `why` is empty otherwise. */
+void fires_check_job(const struct work *w, size_t step, struct errctx *why);
+/* The parameter of the step's run, or that of its job. ERR_INPUT: a path leads to nothing. */
+MUST_CHECK enum err fires_find_param(struct work *w, size_t step, const struct flow_item *item, const char **out,
+                                     struct errctx *ec);
+/* One more try of a step or of an item; `param` is that of its run. */
+MUST_CHECK enum err fires_try(struct work *w, size_t step, int item, struct flow_try *t, const char *param,
+                              struct errctx *ec);
+
+/* ---- items.c ---- */
+
+MUST_CHECK enum err items_start(struct work *w, size_t step, struct errctx *ec);
+MUST_CHECK enum err items_go_on(struct work *w, size_t step, struct errctx *ec);
+
 /* ---- tries.c ---- */
 
 MUST_CHECK enum err tries_start_step(struct work *w, size_t step, struct errctx *ec);
