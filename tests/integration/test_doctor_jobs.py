@@ -112,7 +112,7 @@ def test_addresses(scene):
     world.tables.execute("UPDATE xxl_job_group SET address_list = %s WHERE id = %s", (NOWHERE, group))
     assert examine(world).above("note") == []  # one machine: executors may live beside the node
     with rows(world, ["INSERT INTO shardwheel_node SELECT 'elsewhere', 'node-b', 'http://10.1.2.3:8080', version, "
-                      "started_ms, beat_ms + 3600000, clock_ms, 0, 0, -1 FROM shardwheel_node"],
+                      "started_ms, beat_ms + 3600000, clock_ms, 0, 0, -1, 1 FROM shardwheel_node"],
               ["DELETE FROM shardwheel_node WHERE incarnation = 'elsewhere'"]):
         found = examine(world).find("address_loopback")
         assert len(found) == 1 and "http://127.0.0.1:9 (doctor-app)" in found[0]["what"]
