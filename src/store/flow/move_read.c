@@ -15,7 +15,7 @@
             struct flow_moving *run_ = &(batch)->runs.items[r_];                                                       \
             while (at_ < (list).count && (list).items[at_].run_id < run_->id)                                          \
                 at_++;                                                                                                 \
-            run_->member = (list).items + at_;                                                                         \
+            run_->member = (list).items ? (list).items + at_ : NULL;                                                   \
             while (at_ < (list).count && (list).items[at_].run_id == run_->id)                                         \
                 at_++, run_->counter++;                                                                                \
         }                                                                                                              \
