@@ -15,6 +15,7 @@
 #define SHARDWHEEL_FLOW_H
 
 #include "shardwheel/cron.h"
+#include "shardwheel/job.h"
 
 #define FLOW_STEPS_MAX 200
 #define FLOW_EDGES_MAX 2000
@@ -94,8 +95,9 @@ struct flow_faults {
 
 struct flow;
 
-/* ERR_INPUT: `faults` has at least one. Unknown members, names that are used twice, edges in a circle, paths that lead
- * nowhere and templates that cannot be read are faults. Whether jobs and other flows are there is not looked at. */
+/* ERR_INPUT: `faults`, which may be NULL, has at least one, and ec the first. Unknown members, names that are used
+ * twice, edges in a circle, paths that lead nowhere and templates that cannot be read are faults. Whether jobs and
+ * other flows are there is not looked at. */
 MUST_CHECK enum err flow_load(const char *text, size_t len, struct flow **out, struct flow_faults *faults,
                               struct errctx *ec);
 void flow_destroy(struct flow *flow);
@@ -103,6 +105,10 @@ const char *flow_get_name(const struct flow *flow);
 size_t flow_count_steps(const struct flow *flow);
 const struct flow_step *flow_get_step(const struct flow *flow, size_t step);
 const struct flow_settings *flow_get_settings(const struct flow *flow);
+bool flow_has_schedule(const struct flow_settings *settings);
+/* The schedule as that of a job; `conf` and the settings hold its texts. A delay is a fixed delay, with that rate. */
+#define FLOW_CONF_MAX 24
+void flow_make_due(const struct flow_settings *settings, char conf[FLOW_CONF_MAX], struct job_due *out);
 
 /* ---- values of a run --------------------------------------------------------------------------------------------- */
 

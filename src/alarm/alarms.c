@@ -159,14 +159,8 @@ static enum err tell_all_due(struct alarms *a, struct store_session *s, struct e
 /* NULL: the document is gone, or cannot be read. */
 static enum err read_flow(const char *document, struct flow **out, struct errctx *ec)
 {
-    struct flow_faults *faults = malloc(sizeof *faults);
-    enum err e = ERR_OK;
+    enum err e = document ? flow_load(document, strlen(document), out, NULL, ec) : ERR_OK;
 
-    if (faults && document)
-        e = flow_load(document, strlen(document), out, faults, ec);
-    else if (!faults)
-        e = err_set(ec, ERR_NOMEM, "out of memory for an alarm");
-    free(faults);
     return e == ERR_INPUT ? ERR_OK : e;
 }
 

@@ -388,7 +388,7 @@ static enum err read_flow(struct reader *r, struct errctx *ec)
     return r->faults->count == 0 ? check_whole(r, ec) : ERR_OK;
 }
 
-enum err flow_load(const char *text, size_t len, struct flow **out, struct flow_faults *faults, struct errctx *ec)
+static enum err load(const char *text, size_t len, struct flow **out, struct flow_faults *faults, struct errctx *ec)
 {
     struct flow *flow = calloc(1, sizeof *flow);
     struct reader r = {flow, faults};
@@ -416,6 +416,16 @@ enum err flow_load(const char *text, size_t len, struct flow **out, struct flow_
         flow_destroy(flow);
     else
         *out = flow;
+    return e;
+}
+
+enum err flow_load(const char *text, size_t len, struct flow **out, struct flow_faults *faults, struct errctx *ec)
+{
+    struct flow_faults *own = faults ? faults : malloc(sizeof *own); /* some 25 KB: too much for a stack */
+    enum err e = own ? load(text, len, out, own, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    if (!faults)
+        free(own);
     return e;
 }
 

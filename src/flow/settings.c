@@ -3,6 +3,8 @@
 #include "flow/reader.h"
 #include "shardwheel/text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,4 +176,31 @@ enum err flow_read_settings(struct place *document, struct errctx *ec)
 const struct flow_settings *flow_get_settings(const struct flow *flow)
 {
     return &flow->settings;
+}
+
+/* ---- as a job ---------------------------------------------------------------------------------------------------- */
+
+bool flow_has_schedule(const struct flow_settings *settings)
+{
+    return settings->cron || settings->every_s || settings->delay_s;
+}
+
+void flow_make_due(const struct flow_settings *settings, char conf[FLOW_CONF_MAX], struct job_due *out)
+{
+    int64_t rate_s = settings->every_s ? settings->every_s : settings->delay_s;
+
+    snprintf(conf, FLOW_CONF_MAX, "%" PRId64, rate_s);
+    *out = (struct job_due){.schedule_type = settings->cron ? "CRON"
+                                             : rate_s       ? "FIX_RATE"
+                                                            : "NONE",
+                            .schedule_conf = settings->cron ? settings->cron
+                                             : rate_s       ? conf
+                                                            : "",
+                            .misfire = "",
+                            .route = "",
+                            .handler = "",
+                            .time_zone = settings->zone,
+                            .fixed_delay_s = settings->delay_s,
+                            .valid_from_s = settings->from_s,
+                            .valid_until_s = settings->until_s};
 }

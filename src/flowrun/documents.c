@@ -80,12 +80,9 @@ const struct advance_flow *documents_find(const struct documents *d, struct flow
 
 static enum err read_flow(const char *text, struct advance_flow *flow, struct errctx *ec)
 {
-    struct flow_faults *faults = malloc(sizeof *faults);
     const char *zone;
-    enum err e =
-        faults ? flow_load(text, strlen(text), &flow->flow, faults, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    enum err e = flow_load(text, strlen(text), &flow->flow, NULL, ec);
 
-    free(faults);
     if (e)
         return e;
     zone = flow_get_settings(flow->flow)->zone;

@@ -3,19 +3,11 @@
 
 #include "shardwheel/schedule.h"
 
-#include <stdio.h>
-
 int64_t schedules_find_next(const struct flow_settings *settings, const struct zone *zone, int64_t max_year,
                             int64_t due_s, int64_t from_s)
 {
-    char rate[24];
-    struct job_due job = {.schedule_type = settings->cron ? "CRON" : "FIX_RATE",
-                          .schedule_conf = settings->cron ? settings->cron : rate,
-                          .misfire = "",
-                          .route = "",
-                          .handler = "",
-                          .valid_from_s = settings->from_s,
-                          .valid_until_s = settings->until_s};
+    char conf[FLOW_CONF_MAX];
+    struct job_due job;
     struct errctx ec = {""};
     int64_t next_ms = 0;
 
@@ -25,7 +17,7 @@ int64_t schedules_find_next(const struct flow_settings *settings, const struct z
         int64_t next_s = due_s + ((from_s - due_s) / settings->every_s + 1) * settings->every_s;
         return settings->until_s && next_s >= settings->until_s ? 0 : next_s;
     }
-    snprintf(rate, sizeof rate, "%lld", (long long)settings->every_s);
+    flow_make_due(settings, conf, &job);
     if (schedule_find_next(&job, zone, max_year, from_s * 1000, &next_ms, &ec))
         return 0;
     return next_ms / 1000;

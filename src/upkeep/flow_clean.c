@@ -22,12 +22,9 @@ void flow_clean_forget(struct flow_clean *c)
 /* Those of its document, else those of the log. A document that cannot be read has none. */
 static enum err find_days(const struct flow_clean *c, const char *document, int64_t *days, struct errctx *ec)
 {
-    struct flow_faults *faults = malloc(sizeof *faults);
     struct flow *flow = NULL;
-    enum err e =
-        faults ? flow_load(document, strlen(document), &flow, faults, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    enum err e = flow_load(document, strlen(document), &flow, NULL, ec);
 
-    free(faults);
     *days = c->retention_days;
     if (!e && flow_get_settings(flow)->retention_days > 0)
         *days = flow_get_settings(flow)->retention_days;

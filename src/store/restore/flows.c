@@ -17,11 +17,9 @@ static const char restored_text[] = "the database was restored from a backup";
 /* A document that cannot be read is none. */
 static enum err read_flow(const char *document, struct flow **out, struct errctx *ec)
 {
-    struct flow_faults *faults = malloc(sizeof *faults);
     struct errctx why = {{0}};
-    enum err e = faults ? flow_load(document, strlen(document), out, faults, &why) : ERR_NOMEM;
+    enum err e = flow_load(document, strlen(document), out, NULL, &why);
 
-    free(faults);
     return e == ERR_NOMEM ? err_set(ec, e, "out of memory") : ERR_OK;
 }
 
@@ -35,16 +33,8 @@ struct due_flow_row {
 static enum err find_next(struct restore *r, const struct due_flow_row *row, const struct flow_settings *settings,
                           struct restore_next *next, struct errctx *ec)
 {
-    char rate[24];
-    struct job_due job = {.schedule_type = settings->cron ? "CRON" : "FIX_RATE",
-                          .schedule_conf = settings->cron ? settings->cron : rate,
-                          .time_zone = settings->zone,
-                          .misfire = "",
-                          .route = "",
-                          .handler = "",
-                          .next_ms = row->next_s * 1000,
-                          .valid_from_s = settings->from_s,
-                          .valid_until_s = settings->until_s};
+    char conf[FLOW_CONF_MAX];
+    struct job_due job;
 
     if (settings->delay_s) { /* from the end of a run that nobody knows of any more */
         next->next_ms = (r->out->at_s + settings->delay_s) * 1000;
@@ -52,7 +42,8 @@ static enum err find_next(struct restore *r, const struct due_flow_row *row, con
         next->skipped.count = row->next_s != 0;
         return ERR_OK;
     }
-    snprintf(rate, sizeof rate, "%" PRId64, settings->every_s);
+    flow_make_due(settings, conf, &job);
+    job.next_ms = row->next_s * 1000;
     return r->order->find_next(r->order->arg, &job, r->out->at_s, next, ec);
 }
 
