@@ -5,7 +5,6 @@
 #include "shardwheel/job/codes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LINE_LOOK_MS 60000 /* of a run in line, which the end of the one before it starts */
 
@@ -24,14 +23,7 @@ static enum err take_row(struct work *w, struct flow_step_row *row, struct errct
         flow_set_state(w->values, step, row->now.state < FLOW_STATES ? row->now.state : FLOW_WAITING);
         return ERR_OK;
     }
-    e = flow_end_step(w->values, step, row->now.state,
-                      &(struct flow_end){.result = row->now.result,
-                                         .result_len = row->now.result ? strlen(row->now.result) : 0,
-                                         .code = row->now.code,
-                                         .address = row->now.address,
-                                         .started_ms = row->now.started_ms,
-                                         .ended_ms = row->now.ended_ms},
-                      &too_large);
+    e = work_note_end(w, step, row->now.state, &too_large);
     return e == ERR_NOMEM ? err_set(ec, e, "out of memory") : ERR_OK;
 }
 
@@ -147,7 +139,6 @@ static void check_deadline(struct work *w)
     w->run->late_told = true;
     w->run->changed = true;
     w->run->news = FLOW_NEWS_LATE;
-    w->tally->late = true;
 }
 
 static enum err go_on(struct work *w, struct errctx *ec)

@@ -35,9 +35,8 @@ struct advance {
 
 /* What has happened, for counters and people. */
 struct advance_tally {
-    int steps_started, steps_succeeded, steps_failed, steps_skipped, tries;
+    int steps_succeeded, steps_failed, steps_skipped, tries;
     int runs_succeeded, runs_failed, runs_cancelled;
-    bool late; /* its deadline has passed now */
 };
 
 /* ERR_NOMEM only. */

@@ -45,9 +45,9 @@ static enum err cancel(struct work *w, struct errctx *ec)
     return e ? e : work_add_id(&w->out->closed, &w->out->closed_count, w->run->id, ec);
 }
 
-/* The step, and what comes after it and did not end well, waits again. Items that ended well stay if nothing that comes
- * before them is done again. */
-static enum err reset(struct work *w, size_t step, bool keep_items, struct errctx *ec)
+/* The step, and what comes after it and did not end well, waits again. Items of the step itself that ended well
+ * stay. */
+static enum err reset(struct work *w, size_t step, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
@@ -56,7 +56,7 @@ static enum err reset(struct work *w, size_t step, bool keep_items, struct errct
         if (flow_get_state(w->values, i) != FLOW_WAITING || !w->rows[i] || w->rows[i]->now.state == FLOW_WAITING)
             continue;
         e = work_reset_step(w, i, ec);
-        if (!e && w->rows[i]->items > 0 && (i != step || !keep_items)) {
+        if (!e && w->rows[i]->items > 0 && i != step) {
             w->rows[i]->items = w->rows[i]->items_begun = w->rows[i]->items_ended = w->rows[i]->items_failed = 0;
             e = work_add_place(&w->out->forgotten, &w->out->forgotten_count, w->run->id, (int)i, ec);
         }
@@ -65,30 +65,26 @@ static enum err reset(struct work *w, size_t step, bool keep_items, struct errct
     return e;
 }
 
-static bool is_to_be_done_again(const struct work *w, size_t step)
-{
-    enum flow_state state = flow_get_state(w->values, step);
-
-    return state == FLOW_CANCELLED || (state == FLOW_FAILED && !flow_is_handled(w->values, step));
-}
-
-/* First those before which none of the others comes. */
+/* All steps that did not end well, but for failures that an edge handles: those before which none of the others comes
+ * begin again, and the others after them. */
 static enum err rerun(struct work *w, struct errctx *ec)
 {
+    bool again[FLOW_STEPS_MAX];
     enum err e = ERR_OK;
 
     if (is_open(w->run))
         return ERR_OK;
-    for (size_t i = 0; i < w->count && !e; i++) {
-        bool first = is_to_be_done_again(w, i);
-        for (size_t other = 0; other < w->count && first; other++)
-            first = !(flow_comes_before(w->flow, other, i) && is_to_be_done_again(w, other));
-        if (first) {
-            e = reset(w, i, /*keep_items=*/true, ec);
-            i = (size_t)-1; /* the states are others now */
-        }
+    for (size_t i = 0; i < w->count; i++) {
+        enum flow_state state = flow_get_state(w->values, i);
+        again[i] = state == FLOW_CANCELLED || (state == FLOW_FAILED && !flow_is_handled(w->values, i));
     }
-    revive(w->run);
+    for (size_t i = 0; i < w->count && !e; i++) {
+        bool first = again[i];
+        for (size_t other = 0; other < w->count && first; other++)
+            first = !(again[other] && flow_comes_before(w->flow, other, i));
+        if (first)
+            e = reset(w, i, ec);
+    }
     return e;
 }
 
@@ -100,7 +96,7 @@ static enum err set(struct work *w, size_t step, enum flow_state state, const st
     enum err e = ERR_OK;
 
     if (flow_get_state(w->values, step) == FLOW_FAILED || flow_get_state(w->values, step) == FLOW_CANCELLED)
-        e = reset(w, step, /*keep_items=*/true, ec);
+        e = reset(w, step, ec);
     row = e ? NULL : work_change(w, step, ec);
     if (!row)
         return ERR_NOMEM;
@@ -141,7 +137,7 @@ static enum err do_one(struct work *w, const struct flow_ask *ask, struct errctx
         return ERR_OK;
     if (strcmp(ask->action, "retry") == 0) {
         enum flow_state state = flow_get_state(w->values, step);
-        return state == FLOW_FAILED || state == FLOW_CANCELLED ? reset(w, step, /*keep_items=*/true, ec) : ERR_OK;
+        return state == FLOW_FAILED || state == FLOW_CANCELLED ? reset(w, step, ec) : ERR_OK;
     }
     if (!may_be_set(w, step))
         return ERR_OK;

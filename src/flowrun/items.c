@@ -122,6 +122,22 @@ static enum err begin_item(struct work *w, size_t step, const struct items *item
     return try_item(w, step, item, items, ec);
 }
 
+static bool is_due(const struct work *w, size_t step, const struct flow_item_row *item)
+{
+    return item->step == (int)step && item->now.state == FLOW_RUNNING && item->now.wake_ms &&
+           item->now.wake_ms <= w->now_ms;
+}
+
+/* Whether a try could be made now: else the items need not be looked at. */
+static bool has_work(const struct work *w, size_t step, int room)
+{
+    bool due = false;
+
+    for (size_t i = 0; i < w->run->item_count && !due; i++)
+        due = is_due(w, step, &w->run->items[i]);
+    return due || (room > 0 && w->rows[step]->items_begun < w->rows[step]->items);
+}
+
 /* What cannot be sent takes no room: nothing would end, and give it back. */
 static enum err fill_room(struct work *w, size_t step, int room, struct errctx *ec)
 {
@@ -130,12 +146,13 @@ static enum err fill_room(struct work *w, size_t step, int room, struct errctx *
     int sent = w->fired[step], due = 0;
     enum err e = ERR_OK;
 
+    if (!has_work(w, step, room))
+        return ERR_OK;
     if (flow_get_step(w->flow, step)->kind == FLOW_MAP)
         e = flow_load_items(w->values, step, &items.texts, &items.count, ec);
     for (size_t i = 0; i < w->run->item_count && !e; i++) {
         struct flow_item_row *item = &w->run->items[i];
-        if (item->step != (int)step || item->now.state != FLOW_RUNNING || !item->now.wake_ms ||
-            item->now.wake_ms > w->now_ms)
+        if (!is_due(w, step, item))
             continue;
         due++;
         if (w->fired[step] - sent >= room) {

@@ -124,7 +124,6 @@ enum err tries_start_step(struct work *w, size_t step, struct errctx *ec)
         return ERR_NOMEM;
     row->now = (struct flow_try){.state = FLOW_RUNNING, .started_ms = w->now_ms};
     flow_set_state(w->values, step, FLOW_RUNNING);
-    w->tally->steps_started++;
     switch (flow_get_step(w->flow, step)->kind) {
     case FLOW_JOB: return start_job(w, step, ec);
     case FLOW_MAP:

@@ -109,6 +109,19 @@ void work_look_at(struct work *w, int64_t at_ms)
         w->look_ms = at_ms;
 }
 
+enum err work_note_end(struct work *w, size_t step, enum flow_state state, struct errctx *ec)
+{
+    const struct flow_try *now = &w->rows[step]->now;
+    const struct flow_end end = {.result = now->result,
+                                 .result_len = now->result ? strlen(now->result) : 0,
+                                 .code = now->code,
+                                 .address = now->address,
+                                 .started_ms = now->started_ms,
+                                 .ended_ms = now->ended_ms};
+
+    return flow_end_step(w->values, step, state, &end, ec);
+}
+
 enum err work_end_step(struct work *w, size_t step, enum flow_state state, struct errctx *ec)
 {
     struct flow_step_row *row = work_change(w, step, ec);
@@ -119,13 +132,7 @@ enum err work_end_step(struct work *w, size_t step, enum flow_state state, struc
         return ERR_NOMEM;
     row->now.ended_ms = w->now_ms;
     row->now.wake_ms = 0;
-    const struct flow_end end = {.result = row->now.result,
-                                 .result_len = row->now.result ? strlen(row->now.result) : 0,
-                                 .code = row->now.code,
-                                 .address = row->now.address,
-                                 .started_ms = row->now.started_ms,
-                                 .ended_ms = row->now.ended_ms};
-    e = flow_end_step(w->values, step, state, &end, &why);
+    e = work_note_end(w, step, state, &why);
     row->now.state = flow_get_state(w->values, step);
     if (e == ERR_INPUT) {
         row->now.result = NULL;

@@ -35,6 +35,8 @@ MUST_CHECK enum err work_add_place(struct flow_place **list, size_t *count, int6
 MUST_CHECK enum err work_add_item(struct work *w, const struct flow_item_row *item, struct errctx *ec);
 /* The run is looked at again then, or earlier. */
 void work_look_at(struct work *w, int64_t at_ms);
+/* What the row has of a step that has ended becomes its values; errors as flow_end_step. */
+MUST_CHECK enum err work_note_end(struct work *w, size_t step, enum flow_state state, struct errctx *ec);
 /* A step ends; `state` is SUCCEEDED or FAILED, the row has its values. A result that is too large ends it as failed. */
 MUST_CHECK enum err work_end_step(struct work *w, size_t step, enum flow_state state, struct errctx *ec);
 /* A step ends as failed, and says why. */

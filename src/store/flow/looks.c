@@ -6,7 +6,6 @@
 #include "store/conn/rows.h"
 
 #include <inttypes.h>
-
 #include <stdlib.h>
 #include <string.h>
 

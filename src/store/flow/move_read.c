@@ -27,16 +27,15 @@ static enum err lock_runs(struct store_session *s, const struct flow_move_order 
     static const struct row_type runs =
         ROWS(struct flow_moving, FIELDS(struct flow_moving, id, flow_id, version, state, kind, due_s),
              NULL_TEXTS(struct flow_moving, parameters),
-             FIELDS(struct flow_moving, parent_run, parent_step, depth, created_ms, started_ms, ended_ms, look_ms,
-                    late_told),
+             FIELDS(struct flow_moving, parent_run, parent_step, depth, started_ms, ended_ms, look_ms, late_told),
              NULL_TEXTS(struct flow_moving, message));
     enum err e = ERR_OK;
 
     for (size_t at = 0; at < order->run_count && !e; at += STORE_LIST_MAX) {
         struct sqlbuf *q = store_sql(
             s,
-            "SELECT id, flow_id, version, state, kind, due_s, parameters, parent_run, parent_step, depth, created_ms, "
-            "started_ms, ended_ms, look_ms, late_told, message FROM shardwheel_flow_run FORCE INDEX (PRIMARY) WHERE id "
+            "SELECT id, flow_id, version, state, kind, due_s, parameters, parent_run, parent_step, depth, started_ms, "
+            "ended_ms, look_ms, late_told, message FROM shardwheel_flow_run FORCE INDEX (PRIMARY) WHERE id "
             "IN (?)",
             sql_part(order->run_ids, order->run_count, at));
         sql_and_shards(q, "id", batch->shards, batch->shard_count, order->n);
@@ -91,17 +90,16 @@ static enum err read_ends(struct store_session *s, const struct flow_move_order 
     static const struct row_type ends =
         ROWS_AND(struct flow_fire_end, finish_end,
                  FIELDS(struct flow_fire_end, run_id, log_id, step, item, trigger_code, handle_code),
-                 NULL_TEXTS(struct flow_fire_end, address, said, why));
+                 NULL_TEXTS(struct flow_fire_end, address, said));
     enum err e = ERR_OK;
 
     for (size_t at = 0; at < order->ended_count && !e; at += STORE_LIST_MAX) {
         store_sql(s,
                   "SELECT f.run_id, f.log_id, f.step, f.item, l.trigger_code, l.handle_code, l.executor_address, "
-                  "l.handle_msg, IF(l.trigger_code IN (?, ?), NULL, l.trigger_msg) FROM shardwheel_flow_fire f LEFT "
+                  "l.handle_msg FROM shardwheel_flow_fire f LEFT "
                   "JOIN xxl_job_log l ON l.id = f.log_id WHERE f.log_id IN (?) AND (l.id IS NULL OR l.handle_code <> ? "
                   "OR l.trigger_code NOT IN (?, ?))",
-                  CODE_OPEN, CODE_OK, sql_part(order->ended_logs, order->ended_count, at), CODE_OPEN, CODE_OPEN,
-                  CODE_OK);
+                  sql_part(order->ended_logs, order->ended_count, at), CODE_OPEN, CODE_OPEN, CODE_OK);
         e = store_append_list(s, &ends, &batch->ends, ec);
     }
     if (batch->ends.count > 0)

@@ -424,15 +424,15 @@ static void a_run_is_late_once(void **state)
     (void)state;
     move(w);
     assert_int_equal(w->run.look_ms, START_MS + 60000);
-    assert_false(w->tally.late);
+    assert_int_equal(w->run.news, FLOW_NEWS_NONE);
     w->now_ms += 60000;
     move(w);
-    assert_true(w->tally.late && w->run.late_told && w->run.changed);
+    assert_true(w->run.news == FLOW_NEWS_LATE && w->run.late_told && w->run.changed);
     assert_int_equal(w->run.look_ms, FLOW_NEVER_MS);
     check_states(w, "r");
-    w->tally.late = false;
+    w->run.news = FLOW_NEWS_NONE;
     move(w);
-    assert_false(w->tally.late);
+    assert_int_equal(w->run.news, FLOW_NEWS_NONE);
     end(w);
 }
 

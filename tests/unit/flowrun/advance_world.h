@@ -102,13 +102,8 @@ static inline struct world *begin(const char *document)
     w->a = (struct advance){
         .flow = &w->version, .zone = w->zone, .find_job = find_job, .find_flow = find_flow, .arg = w, .param_max = 512};
     w->now_ms = START_MS;
-    w->run = (struct flow_moving){.id = 70,
-                                  .flow_id = 7,
-                                  .version = 1,
-                                  .state = FLOW_RUN_RUNNING,
-                                  .kind = "M",
-                                  .due_s = START_MS / 1000,
-                                  .created_ms = START_MS};
+    w->run = (struct flow_moving){
+        .id = 70, .flow_id = 7, .version = 1, .state = FLOW_RUN_RUNNING, .kind = "M", .due_s = START_MS / 1000};
     w->next_log = 1000;
     return w;
 }

@@ -71,7 +71,6 @@ static void give_ends(struct memory_db *db, const struct memory_flow_run *run, c
             end.handle_code = log->handle_code;
             end.address = log->address;
             end.said = log->said;
-            end.why = sent ? NULL : log->message;
         }
         g->ends[g->moving.end_count++] = end;
     }
@@ -232,7 +231,7 @@ static void write_new_runs(struct memory_db *db, struct memory_move *move, struc
         run->row.parent_run = n->parent_run;
         run->row.parent_step = n->parent_step;
         run->row.depth = n->depth;
-        run->row.created_ms = memory_db_wall_ms(db);
+        run->created_ms = memory_db_wall_ms(db);
         run->is_looked_at = true;
         n->id = run->row.id;
     }

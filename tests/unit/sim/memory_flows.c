@@ -232,7 +232,7 @@ static struct memory_flow_run *add_run(struct memory_db *db, struct memory_move 
     run->row.flow_id = flow_id;
     run->row.version = version;
     run->row.state = state;
-    run->row.created_ms = memory_db_wall_ms(db);
+    run->created_ms = memory_db_wall_ms(db);
     run->is_looked_at = true;
     return run;
 }
@@ -280,8 +280,8 @@ static enum err start_run(struct memory_db *db, struct memory_move *move, const 
     if (e || *id)
         return e;
     run = add_run(db, move, order->flow_id, (int)order->version, state);
-    run->row.due_s = run->row.created_ms / 1000;
-    run->row.started_ms = state == FLOW_RUN_RUNNING ? run->row.created_ms : 0;
+    run->row.due_s = run->created_ms / 1000;
+    run->row.started_ms = state == FLOW_RUN_RUNNING ? run->created_ms : 0;
     run->row.parameters = memory_db_keep(db, order->parameters);
     snprintf(run->row.kind, sizeof run->row.kind, "%s", order->kind);
     run->request_key = memory_db_keep(db, order->key);
@@ -431,7 +431,7 @@ static void insert_due_run(struct memory_db *db, struct memory_move *move, const
     if (state == FLOW_RUN_SKIPPED && !start->missed && start->skipped_next_s)
         memory_move_flow(db, move, start->flow.id)->next_s = start->skipped_next_s;
     if (state == FLOW_RUN_SKIPPED) {
-        run->row.ended_ms = run->row.created_ms;
+        run->row.ended_ms = run->created_ms;
         run->is_looked_at = false;
     }
 }

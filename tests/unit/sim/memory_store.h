@@ -147,8 +147,9 @@ struct memory_flow {
 /* A run with all that is of it. */
 struct memory_flow_run {
     bool exists;
-    struct flow_moving row; /* its columns: lists are not used */
-    bool is_looked_at;      /* false: look_ms is NULL */
+    struct flow_moving row;
+    int64_t created_ms; /* its columns: lists are not used */
+    bool is_looked_at;  /* false: look_ms is NULL */
     const char *request_key, *who;
     bool has_step[MEMORY_FLOW_STEPS];
     struct flow_step_row steps[MEMORY_FLOW_STEPS];

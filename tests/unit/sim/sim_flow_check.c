@@ -351,7 +351,7 @@ static bool is_open(const struct memory_flow_run *run)
 /* It waits for what an executor has lost, or for something that does. */
 static bool may_be_open(const struct sim *sim, const struct memory_flow_run *run)
 {
-    if (sim_now_ms(sim) - run->row.created_ms < RECENT_MS)
+    if (sim_now_ms(sim) - run->created_ms < RECENT_MS)
         return true;
     for (size_t i = 0; i < ARRAY_LEN(run->fires); i++) {
         const struct memory_log *row = memory_db_find_log(sim->db, run->fires[i].log_id);
@@ -402,7 +402,7 @@ static void check_run(struct sim *sim, const struct memory_flow_run *run)
             sim_violate(sim, "flow-run-ends",
                         "run %" PRId64 " of flow \"%s\" is open, with state %d, since %" PRId64 " s", run->row.id,
                         sim->flows->shapes[run->row.flow_id - 1].name, (int)run->row.state,
-                        (sim_now_ms(sim) - run->row.created_ms) / 1000);
+                        (sim_now_ms(sim) - run->created_ms) / 1000);
         return;
     }
     check_left(sim, run);
