@@ -8,7 +8,7 @@
  * Invariants  A run belongs to shard id % N, and is moved by the owner of that shard's epoch, in one transaction under
  *             the lock of its row. What is to be sent stands in xxl_job_log before, and is sent at most once: steps are
  *             direct fires.
- * Bounds      Memory holds 24 bytes for each fire whose end is waited for, and FLOWRUN_DOCUMENTS_MAX documents
+ * Bounds      Memory holds 32 bytes for each fire whose end is waited for, and FLOWRUN_DOCUMENTS_MAX documents
  *             besides those of the move under way.
  */
 #ifndef SHARDWHEEL_FLOWRUN_H

@@ -13,18 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_MAX 500   /* in one move: what it costs in any case they share */
-#define ENDS_MAX 1000  /* likewise */
-#define FIRES_MAX 2000 /* likewise, and those of one run more */
-#define ASIDE_MAX 100  /* runs that could not be moved */
-#define POLL_MAX 5000  /* fires in one look for ends */
-#define DUE_MAX 100    /* flows that are due in one look */
-#define IDLE_MS 200    /* between two looks for runs */
-#define LOOK_MS 25     /* ... while fires are under way */
-#define FAILED_MS 1000 /* after an error */
+#define RUNS_MAX 500     /* in one move: what it costs in any case they share */
+#define ENDS_MAX 1000    /* likewise */
+#define FIRES_MAX 2000   /* likewise, and those of one run more */
+#define ASIDE_MAX 100    /* runs that could not be moved */
+#define POLL_MAX 5000    /* fires in one look for ends */
+#define DUE_MAX 100      /* flows that are due in one look */
+#define IDLE_MS 200      /* between two looks for runs */
+#define LOOK_MS 25       /* ... while fires are under way */
+#define FAILED_MS 1000   /* after an error */
+#define CONFLICTS_MAX 3  /* then each run is moved by itself: a deadlock comes to an end earlier */
+#define REFUSED_MS 60000 /* after an error of one run alone */
+#define HELD_MS 5000     /* while somebody holds its row */
 #define DOUBT_MS 100
-#define NODES_MS 1000 /* between two looks for nodes that do not know flows */
-#define PARAM_MAX 65535
+#define NODES_MS 1000    /* between two looks for nodes that do not know flows */
 #define EPOCH_STALE (-1) /* flights that are to be read anew, or dropped if the shard is not ours any more */
 
 struct flowrun {
@@ -46,7 +48,8 @@ struct flowrun {
     int64_t aside[ASIDE_MAX];
     size_t aside_count;
     struct advance_tally tally;
-    bool cut; /* runs of the move were left for the next one */
+    bool cut;      /* runs of the move were left for the next one */
+    int conflicts; /* moves in a row that met a row that somebody holds */
     size_t param_max;
     /* of the turn */
     struct flow_epoch owned[STORE_SHARDS_MAX];
@@ -101,10 +104,12 @@ static enum err follow_epochs(struct flowrun *f, struct store_session *s, struct
     return e;
 }
 
-static void forget_shards(struct flowrun *f)
+/* The table knows better what is waited for. */
+static void read_flights_again(struct flowrun *f)
 {
-    flights_clear(&f->flights);
-    memset(f->epochs, 0, sizeof f->epochs);
+    for (int k = 0; k < f->n; k++)
+        if (f->epochs[k] != 0)
+            f->epochs[k] = EPOCH_STALE;
 }
 
 /* Nodes of a release without flows may own shards, and would leave runs alone: nothing moves before they are gone. */
@@ -178,6 +183,8 @@ static enum err follow(struct flowrun *f, struct flow_changes *changes, int64_t 
         flights_drop_run(&f->flights, changes->closed[i]);
     for (const struct fire *fire = changes->fires; fire && !e; fire = fire->next)
         e = flights_add(&f->flights, (struct flow_fire){fire->log_id, fire->flow_run}, now_ms, ec);
+    if (e)
+        read_flights_again(f);
     direct_send(&f->sender, changes->fires, begun_boot_ms);
     changes->fires = NULL;
     kills_add(f->kills, changes->kills, changes->kill_count);
@@ -194,9 +201,8 @@ static void drop_ends(struct flowrun *f, const int64_t *ends, size_t count, stru
         return;
     }
     flights_drop_logs(&f->flights, ends, count);
-    for (int k = 0; k < f->n && changes->ended_count < count; k++)
-        if (f->epochs[k] != 0)
-            f->epochs[k] = EPOCH_STALE;
+    if (changes->ended_count < count)
+        read_flights_again(f);
 }
 
 static enum err move_some(struct flowrun *f, struct store_session *s, const int64_t *runs, size_t run_count,
@@ -226,7 +232,7 @@ static enum err move_some(struct flowrun *f, struct store_session *s, const int6
     if (e == ERR_UNKNOWN) {
         f->doubt = (struct direct_doubt){changes.fires, begun_boot_ms};
         changes.fires = NULL;
-        forget_shards(f);
+        read_flights_again(f);
     }
     if (!e) {
         f->moved |= moved > 0;
@@ -237,12 +243,13 @@ static enum err move_some(struct flowrun *f, struct store_session *s, const int6
     return e;
 }
 
-static void put_aside(struct flowrun *f, int64_t run, const struct errctx *ec)
+static void put_aside(struct flowrun *f, int64_t run, enum err why, const struct errctx *ec)
 {
+    int64_t wait_ms = why == ERR_CONFLICT ? HELD_MS : REFUSED_MS;
     size_t at = 0;
 
-    log_warn("flowrun", "event=flow_run_stuck run=%" PRId64 " error=%s effect=\"tried again in a minute\"", run,
-             log_quote(ec->text).s);
+    log_warn("flowrun", "event=flow_run_stuck run=%" PRId64 " error=%s again_s=%" PRId64, run, log_quote(ec->text).s,
+             wait_ms / 1000);
     while (at < f->aside_count && f->aside[at] != run)
         at++;
     if (at == ASIDE_MAX)
@@ -250,7 +257,7 @@ static void put_aside(struct flowrun *f, int64_t run, const struct errctx *ec)
     if (at == f->aside_count)
         f->aside_count++;
     f->aside[at] = run;
-    f->aside_mono_ms[at] = clock_mono_ms(f->clock) + 60000;
+    f->aside_mono_ms[at] = clock_mono_ms(f->clock) + wait_ms;
 }
 
 static bool is_aside(struct flowrun *f, int64_t run)
@@ -280,7 +287,8 @@ static int compare_by_run(const void *a, const void *b)
     return c ? c : compare_int64(&x->log_id, &y->log_id);
 }
 
-/* These runs with the ends of theirs. What the database does not take in any way must not keep the others. */
+/* These runs with the ends of theirs. What the database does not take in any way, and what somebody holds, must not
+ * keep the others. */
 static enum err move_runs(struct flowrun *f, struct store_session *s, const int64_t *runs, size_t run_count,
                           const struct flow_fire *ends, size_t end_count, struct errctx *ec)
 {
@@ -292,10 +300,11 @@ static enum err move_runs(struct flowrun *f, struct store_session *s, const int6
         logs[n++] = ends[i].log_id;
     n = sort_distinct(logs, n);
     e = move_some(f, s, runs, run_count, logs, n, ec);
-    if (e != ERR_INPUT)
+    f->conflicts = e == ERR_CONFLICT ? f->conflicts + 1 : run_count > 1 ? 0 : f->conflicts;
+    if (e != ERR_INPUT && (e != ERR_CONFLICT || f->conflicts < CONFLICTS_MAX))
         return e;
     if (run_count == 1) {
-        put_aside(f, runs[0], ec);
+        put_aside(f, runs[0], e, ec);
         return ERR_OK;
     }
     e = ERR_OK;

@@ -296,3 +296,19 @@ def test_a_fire_of_a_run_that_is_gone_is_forgotten(world, flows):
     flows.node.end_cleanly()
     world.node()  # it reads what is waited for when it begins
     wait_until(forgotten, 20, "the fire of a run that is gone")
+
+
+def test_a_run_whose_row_somebody_holds_keeps_no_other(world, flows, mariadb):
+    flow = flows.add("one", steps=[{"name": "wait", "type": "wait", "seconds": 1}])
+    held = flows.start(flow, look_ms=253402300799999)
+    stranger = mariadb.connect(world.tables.database)
+    stranger.begin()
+    with stranger.cursor() as cursor:
+        cursor.execute("UPDATE shardwheel_flow_run SET look_ms = 0 WHERE id = %s", (held,))
+        stranger.commit()
+        stranger.begin()
+        cursor.execute("SELECT id FROM shardwheel_flow_run WHERE id = %s FOR UPDATE", (held,))
+        others = [flows.start(flow) for _ in range(3)]
+        assert [flows.wait_end(run, 60) for run in others] == ["succeeded"] * 3
+    stranger.rollback()
+    assert flows.wait_end(held, 30) == "succeeded"

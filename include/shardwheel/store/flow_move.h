@@ -98,7 +98,6 @@ struct flow_fire_end {
     bool gone;
     int trigger_code, handle_code;
     const char *address, *said; /* handle_msg */
-    const char *why;            /* trigger_msg of one that was not sent */
 };
 struct flow_ask {
     int64_t id, run_id;
@@ -135,7 +134,7 @@ struct flow_moving {
     const char *parameters;
     int64_t parent_run;
     int parent_step, depth;
-    int64_t created_ms, started_ms, ended_ms, look_ms;
+    int64_t started_ms, ended_ms, look_ms;
     bool late_told;
     const char *message;
     bool changed;        /* out: its row is written */
@@ -228,8 +227,9 @@ struct flow_move_order {
     void *arg;
 };
 /* Runs of shards whose epoch is another one by now are left out, as are those that are gone; *moved is the number of
- * the others. `out` is empty at the call; flow_changes_fini after it, whatever came of it. On ERR_UNKNOWN
- * store_find_direct tells of its first fire what became of all. */
+ * the others. `out` is empty at the call; flow_changes_fini after it, whatever came of it. ERR_CONFLICT: somebody holds
+ * a row of a run; ERR_TIMEOUT: that of a shard. On ERR_UNKNOWN store_find_direct tells of its first fire what became of
+ * all. */
 MUST_CHECK enum err store_move_flows(struct store_session *s, const struct flow_move_order *order,
                                      struct flow_changes *out, size_t *moved, struct errctx *ec);
 

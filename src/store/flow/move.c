@@ -18,6 +18,8 @@ static enum err hold_shards(struct store_session *s, const struct flow_epoch *ep
                              "MODE",
                              sql_each(epochs, count, shard));
 
+    if (e == ERR_CONFLICT)
+        return err_wrap(ec, ERR_TIMEOUT, "the row of a shard is locked"); /* fewer runs would not help */
     while (!e && db_rows_next(rows)) {
         *now_ms = db_int(rows, 2);
         while (i < count && epochs[i].shard < db_int(rows, 0))
@@ -30,8 +32,8 @@ static enum err hold_shards(struct store_session *s, const struct flow_epoch *ep
     return e;
 }
 
-/* On a Galera cluster two commits that wrote the same row cannot both be: the rows of the runs are such. */
-static enum err write_looked_at(struct store_session *s, const struct flow_batch *batch, struct errctx *ec)
+/* On a Galera cluster a shared lock ends at this member: of two commits that wrote the row of a shard one fails. */
+static enum err fence_shards(struct store_session *s, const struct flow_batch *batch, struct errctx *ec)
 {
     struct sqlbuf *q;
 
@@ -89,7 +91,7 @@ static enum err move_in_txn(struct store_session *s, const struct flow_move_orde
     if (!e)
         e = drop_gone(order, batch, out, ec);
     if (!e)
-        e = write_looked_at(s, batch, ec);
+        e = fence_shards(s, batch, ec);
     for (size_t i = 0; i < batch->runs.count && !e; i++)
         e = order->decide(order->arg, &batch->runs.items[i], now_ms, out, ec);
     if (!e)
