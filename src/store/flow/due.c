@@ -2,6 +2,7 @@
 /* Flows that are due by their schedule. */
 #include "shardwheel/store/flow_move.h"
 #include "store/conn/rows.h"
+#include "store/flow/line.h"
 
 #include <inttypes.h>
 
@@ -48,27 +49,20 @@ static enum err skip_run(struct store_session *s, const struct flow_start *start
                       start->flow.id);
 }
 
-/* What its policy makes of a run while others are open. */
 static enum err write_run(struct store_session *s, const struct flow_start *start, struct errctx *ec)
 {
-    int64_t running = 0, queued = 0;
-    enum err e = ERR_OK;
+    enum line_verdict verdict;
+    enum err e = line_decide(s, start->flow.id, start->policy, start->queue_max, &verdict, ec);
 
-    if (start->policy != FLOW_PARALLEL)
-        e = store_number(s, 0, &running, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = ? AND state = ?",
-                         start->flow.id, FLOW_RUN_RUNNING);
-    if (!e && start->policy == FLOW_QUEUE)
-        e = store_number(s, 0, &queued, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = ? AND state = ?",
-                         start->flow.id, FLOW_RUN_QUEUED);
     if (e)
         return e;
-    if (running == 0 && queued == 0)
-        return insert_run(s, start, FLOW_RUN_RUNNING, start->kind, NULL, ec);
-    if (start->policy == FLOW_SKIP_IF_RUNNING)
-        return skip_run(s, start, "the run before was still open", ec);
-    if (queued >= start->queue_max)
-        return skip_run(s, start, "too many runs wait in line", ec);
-    return insert_run(s, start, FLOW_RUN_QUEUED, start->kind, NULL, ec);
+    switch (verdict) {
+    case LINE_BEGINS: return insert_run(s, start, FLOW_RUN_RUNNING, start->kind, NULL, ec);
+    case LINE_WAITS: return insert_run(s, start, FLOW_RUN_QUEUED, start->kind, NULL, ec);
+    case LINE_IS_OPEN: return skip_run(s, start, "the run before was still open", ec);
+    case LINE_IS_FULL: return skip_run(s, start, "too many runs wait in line", ec);
+    }
+    return ERR_OK;
 }
 
 static enum err start_in_txn(struct store_session *s, struct flow_epoch epoch, const struct flow_start *start,

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/flow/line.h"
 #include "store/people/audit.h"
 
 #define ALL_STATES ((1u << FLOW_RUN_STATES) - 1)
@@ -267,28 +268,16 @@ static enum err find_by_key(struct store_session *s, const struct flow_run_start
 static enum err choose_state(struct store_session *s, const struct flow_run_start *order, enum flow_run_state *out,
                              struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    int64_t waiting = 0, running = 0;
+    enum line_verdict verdict;
+    enum err e = line_decide(s, order->flow_id, order->policy, order->queue_max, &verdict, ec);
 
-    *out = FLOW_RUN_RUNNING;
-    if (order->policy == FLOW_PARALLEL)
-        return ERR_OK;
-    enum err e = store_query(s, &rows, ec,
-                             "SELECT SUM(state = 0), SUM(state = 1) FROM shardwheel_flow_run WHERE flow_id = ? AND "
-                             "state IN (0, 1)",
-                             order->flow_id);
-    if (!e && db_rows_next(rows)) {
-        waiting = db_int(rows, 0);
-        running = db_int(rows, 1);
-    }
-    db_rows_destroy(rows);
-    if (e || waiting + running == 0)
+    if (e)
         return e;
-    if (order->policy == FLOW_SKIP_IF_RUNNING)
+    *out = verdict == LINE_WAITS ? FLOW_RUN_QUEUED : FLOW_RUN_RUNNING;
+    if (verdict == LINE_IS_OPEN)
         return err_set(ec, ERR_STATE, "a run of the flow is still open");
-    if (waiting >= order->queue_max)
-        return err_set(ec, ERR_BUSY, "%" PRId64 " runs of the flow wait in line already", waiting);
-    *out = FLOW_RUN_QUEUED;
+    if (verdict == LINE_IS_FULL)
+        return err_set(ec, ERR_BUSY, "%" PRId64 " runs of the flow wait in line already", order->queue_max);
     return ERR_OK;
 }
 

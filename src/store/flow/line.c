@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/flow/line.h"
+
+#include "shardwheel/store/flow_move.h"
+
+enum err line_decide(struct store_session *s, int64_t flow_id, enum flow_policy policy, int64_t queue_max,
+                     enum line_verdict *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t waiting = 0, running = 0;
+
+    *out = LINE_BEGINS;
+    if (policy == FLOW_PARALLEL)
+        return ERR_OK;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT SUM(state = ?), SUM(state = ?) FROM shardwheel_flow_run WHERE flow_id = ? AND "
+                             "state IN (?, ?)",
+                             FLOW_RUN_QUEUED, FLOW_RUN_RUNNING, flow_id, FLOW_RUN_QUEUED, FLOW_RUN_RUNNING);
+    if (!e && db_rows_next(rows)) {
+        waiting = db_int(rows, 0);
+        running = db_int(rows, 1);
+    }
+    db_rows_destroy(rows);
+    if (e || waiting + running == 0)
+        return e;
+    *out = policy == FLOW_SKIP_IF_RUNNING ? LINE_IS_OPEN : waiting >= queue_max ? LINE_IS_FULL : LINE_WAITS;
+    return ERR_OK;
+}
