@@ -214,6 +214,10 @@ MUST_CHECK enum err flow_put_parameters(struct buf *out, const struct flow_value
 MUST_CHECK enum err flow_put_diff(struct buf *out, const char *old, size_t old_len, const char *new, size_t new_len,
                                   struct errctx *ec);
 
+/* They differ in white space and in the order of members at most. One that is no JSON object is
+ * like itself alone. */
+bool flow_is_same_document(const char *a, const char *b);
+
 /* A job that starts others when it ends well. */
 struct flow_chain_job {
     int64_t id;

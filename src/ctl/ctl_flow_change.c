@@ -54,6 +54,7 @@ struct applying {
     char name[FLOW_NAME_MAX + 1];
     struct flow_rows before; /* none: it is new */
     struct buf lines;        /* how it differs from that */
+    bool same;               /* ... not at all */
     int64_t id, version;
     bool has_schedule;
 };
@@ -98,6 +99,7 @@ static enum err find_before(struct ctl *c, struct applying *a, struct errctx *ec
     const char *name = a->name;
     enum err e = store_load_flows_named(c->session, &name, 1, &a->before, ec);
 
+    a->same = !e && a->before.count && flow_is_same_document(a->before.rows[0].document, a->document);
     if (!e && a->before.count)
         e = flow_put_diff(&a->lines, a->before.rows[0].document, strlen(a->before.rows[0].document), a->document,
                           strlen(a->document), ec);
@@ -156,7 +158,7 @@ static void put_applied(const struct applying *a, bool dry_run, struct buf *out)
 {
     int64_t was = a->before.count ? a->before.rows[0].version : 0;
 
-    if (was && !a->lines.len && (dry_run || a->version == was))
+    if (a->same && (dry_run || a->version == was))
         buf_printf(out, "flow %s is like that: version %" PRId64 "\n", a->name, was);
     else if (dry_run)
         buf_printf(out, "flow %s would get version %" PRId64 "\n", a->name, was + 1);

@@ -74,6 +74,12 @@ def test_a_document_is_applied(empty, jobs, tmp_path):
     assert "report  stopped" in flow(world, "list")
 
     assert "flow report is like that: version 1" in flow(world, "apply", "-f", path)
+    turned = dict(reversed(json.loads(path.read_text()).items()))
+    path = write(tmp_path, json.dumps(turned, indent=2))
+    assert "flow report is like that: version 1" in flow(world, "apply", "-f", path)
+    turned["steps"] = turned["steps"][::-1]
+    path = write(tmp_path, turned)
+    assert "flow report would get version 2" in flow(world, "apply", "-f", path, "--dry-run")
     path = write(tmp_path, document(jobs, deadline=60, schedule={"every": 600}))
     changes = ['~ schedule: {"cron":"0 0 2 * * ?","zone":"Asia/Shanghai"} -> {"every":600}', "~ deadline: none -> 60"]
     assert sorted(answer(world, "apply", "--file", path, "--dry-run")["differences"]) == sorted(changes)

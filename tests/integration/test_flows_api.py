@@ -215,6 +215,9 @@ def test_a_version_is_saved_once(site):
     assert problem["detail"] == "version 2 is the newest one by now"
     same = site.admin.good("PUT", f"/flows/{flow['id']}", {"document": second, "version": 2})
     assert same["version"] == 2
+    turned = json.dumps({"document": dict(reversed(second.items())), "version": 2}, indent=2)
+    answer = site.admin.call("PUT", f"/flows/{flow['id']}", turned, headers={"Content-Type": "application/json"})
+    assert (answer.status, answer.json["version"]) == (200, 2), answer
     site.admin.good("PUT", f"/flows/{flow['id']}", {"document": third, "version": 2})
     versions = site.admin.good("GET", f"/flows/{flow['id']}/versions?limit=2")
     assert [item["version"] for item in versions["items"]] == [3, 2]

@@ -93,8 +93,8 @@ MUST_CHECK enum err admin_load_flow_version(struct admin *a, const struct actor 
  * REFUSED_TAKEN "document". */
 MUST_CHECK enum err admin_add_flow(struct admin *a, const struct actor *actor, const char *document, int64_t *id,
                                    struct flow_faults *faults, struct refusal *r);
-/* REFUSED_CHANGED "version": the newest one is another. The same document makes no version. REFUSED_IN_USE: it has
- * another name, and other flows run it by the one that it had. */
+/* REFUSED_CHANGED "version": the newest one is another. The same document makes no version
+ * (flow_is_same_document). REFUSED_IN_USE: it has another name, and other flows run it by the one that it had. */
 MUST_CHECK enum err admin_update_flow(struct admin *a, const struct actor *actor, int64_t id, int64_t version,
                                       const char *document, struct flow_faults *faults, struct refusal *r);
 /* With its versions and runs: runs that could not be removed within two seconds are removed by a node later.

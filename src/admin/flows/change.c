@@ -313,7 +313,7 @@ static enum err renew_next(struct change_call *call, const struct flow_now *now,
 static enum err act_update(struct change_call *call, const struct flow_now *now, struct flow_change *out,
                            struct errctx *ec)
 {
-    bool same = is_same_text(now->row.document, call->document);
+    bool same = flow_is_same_document(now->row.document, call->document);
     enum err e;
 
     audit_begin(&call->diff, AUDIT_CHANGED);

@@ -25,6 +25,17 @@ static void equal_documents_have_no_difference(void **state)
           "{\"tags\":[\"x\"],\"name\":\"f\",\"steps\":[{\"name\":\"b\"},{\"jobId\":1,\"name\":\"a\"}]}", "");
 }
 
+static void documents_are_the_same_by_meaning(void **state)
+{
+    (void)state;
+    assert_true(flow_is_same_document("{\"a\":1,\"b\":[1,2]}", " {\"b\" : [1, 2],\n \"a\":1}"));
+    assert_true(flow_is_same_document("{", "{"));
+    assert_false(flow_is_same_document("{", "{ "));
+    assert_false(flow_is_same_document("{\"b\":[1,2]}", "{\"b\":[2,1]}"));
+    assert_false(flow_is_same_document("{\"a\":1}", "{\"a\":\"1\"}"));
+    assert_false(flow_is_same_document("{}", "{\"a\":null}"));
+}
+
 static void settings_differ(void **state)
 {
     (void)state;
@@ -97,6 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_documents_have_no_difference),
+        cmocka_unit_test(documents_are_the_same_by_meaning),
         cmocka_unit_test(settings_differ),
         cmocka_unit_test(parts_differ),
         cmocka_unit_test(edges_differ),
