@@ -14,12 +14,12 @@ static struct certificates dir;
 static struct tls_server *tls;
 static struct counters counters;
 static struct errctx ec;
-static _Atomic int64_t ahead_ms; /* the system's clock, moved ahead */
+static _Atomic int64_t now_ms; /* time stands still but where a test moves it */
 
 static int64_t test_mono_ms(const struct clock *clock)
 {
     (void)clock;
-    return clock_mono_ms(clock_system()) + atomic_load(&ahead_ms);
+    return 1000000 + atomic_load(&now_ms);
 }
 static const struct clock test_clock = {NULL, test_mono_ms, NULL};
 
@@ -63,7 +63,7 @@ static int set_up(void **state)
                               .arg = f};
 
     memset(&counters, 0, sizeof counters);
-    atomic_store(&ahead_ms, 0);
+    atomic_store(&now_ms, 0);
     *state = f;
     if (front_start(&opts, &test_clock, &counters, &f->front, &ec))
         return 1;
@@ -210,20 +210,20 @@ static void handshakes_have_a_deadline(void **state)
     open_plain(f, &slow, hello, 5);
     probe(f);
     for (int i = 0; i < 5; i++) {
-        atomic_fetch_add(&ahead_ms, 1800);
+        atomic_fetch_add(&now_ms, 1800);
         if (i == 3)
             open_plain(f, &later, hello, 5);
         assert_true(client_send(&slow, hello + 5 + i, 1));
         probe(f);
     }
-    atomic_store(&ahead_ms, 11000);
+    atomic_store(&now_ms, 11000);
     expect_end(&half);
     expect_end(&slow);
     assert_true(is_open(&later)); /* it began before the last byte of the slow one */
     client_close(&later);
     assert_int_equal(counters_get(&counters, COUNTER_HTTP_TURNED_AWAY_SLOW), 2);
     probe(f);
-    atomic_store(&ahead_ms, 31000);
+    atomic_store(&now_ms, 31000);
     expect_end(&silent);
 }
 
@@ -243,7 +243,7 @@ static void half_handshakes_keep_nobody_out(void **state)
     assert_true(client_read(&kept, true, &a)); /* who is there already is answered */
     free(a.body);
     client_close(&kept);
-    atomic_store(&ahead_ms, 1500);
+    atomic_store(&now_ms, 1500);
     for (int i = 0; i < 3; i++)
         probe(f);
     assert_true(counters_get(&counters, COUNTER_HTTP_TURNED_AWAY_CONNECTIONS) >= 1);
@@ -262,9 +262,11 @@ static void a_stop_does_not_wait_for_handshakes(void **state)
     for (size_t i = 0; i < ARRAY_LEN(half); i++)
         open_plain(f, &half[i], "\x16\x03\x01", 3);
     probe(f);
-    int64_t begun_ms = clock_mono_ms(clock_system());
-    front_stop(f->front, 60000);
-    assert_true(clock_mono_ms(clock_system()) - begun_ms < 30000);
+    front_stop(f->front, 60000); /* which never end */
+    for (size_t i = 0; i < ARRAY_LEN(half); i++)
+        assert_true(is_open(&half[i]));
+    check_count(f->front);
+    assert_int_equal(f->front->handshakes, ARRAY_LEN(half));
     front_destroy(f->front);
     for (size_t i = 0; i < ARRAY_LEN(half); i++)
         expect_end(&half[i]);
