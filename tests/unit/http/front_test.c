@@ -618,7 +618,7 @@ static void an_answer_in_pieces_holds_nobody_up(void **state)
     expect_end(&slow);
     open_and_send(f, &slow, request);
     assert_true(client_fill(&slow));
-    front_stop(f->front, 100); /* and does not wait for it for ever */
+    front_stop(f->front, 0); /* and does not wait for it for ever */
     f->stopped = true;
     client_close(&slow);
     client_close(&k);
