@@ -94,7 +94,13 @@ enum ctl_verb {
     CTL_FLOW_RUN_SHOW,
     CTL_FLOW_CANCEL,
     CTL_FLOW_RERUN,
-    CTL_FLOW_STEP
+    CTL_FLOW_STEP,
+    CTL_JOBS, /* from here on over api/v1, without a database */
+    CTL_RUNS,
+    CTL_START,
+    CTL_STOP,
+    CTL_EXPORT,
+    CTL_APPLY,
 };
 #define CTL_SETTINGS_MAX 32
 #define CTL_WORDS_MAX 3
@@ -103,11 +109,11 @@ struct config_ctl {
     const char *node;   /* of drain and undrain; else NULL */
     int64_t number;     /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
     int64_t log_id;     /* of kill and log; of cancel-later the later row; of flow run-show, cancel and rerun the run */
-    bool follow;        /* of log */
+    bool follow;        /* of log and runs */
     bool verbose;       /* of doctor */
     bool ask_executors; /* of doctor */
     const char *zone;   /* of set-zone; else NULL */
-    const char *group;  /* of alarm-test: an app name; NULL: all channels */
+    const char *group;  /* of alarm-test, jobs, runs and export: an app name; NULL: all */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
     int64_t job;        /* of job, set-job, trigger, why and flow from-children; else 0 */
     struct ctl_setting {
@@ -115,11 +121,11 @@ struct config_ctl {
         const char *value;
     } settings[CTL_SETTINGS_MAX]; /* of commands that take some, in their order */
     size_t setting_count;
-    const char *words[CTL_WORDS_MAX]; /* of the other flow commands: what stands behind them, as their help says */
+    const char *words[CTL_WORDS_MAX]; /* of runs, start, stop and the other flow commands: what stands behind them */
     size_t word_count;
     bool json;
     bool force;
-    bool dry_run;    /* of after-restore and flow apply */
+    bool dry_run;    /* of after-restore, apply and flow apply */
     bool apply;      /* of flow from-children */
     int64_t wait_ms; /* how long to wait for the outcome */
 };
@@ -268,6 +274,11 @@ struct config {
     char *log_levels;           /* of areas, AREA=LEVEL,...; reloadable */
     enum log_format log_format; /* reloadable */
     int64_t audit_retention_days;
+
+    /* shardwheelctl over api/v1. */
+    char *ctl_url;   /* empty: that of a node on this machine */
+    char *ctl_token; /* secret */
+    char *ctl_ca;    /* file; empty: the system's */
 
     struct config_origin *origin; /* private: where each value came from, and the notes */
 };

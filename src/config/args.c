@@ -137,7 +137,7 @@ static enum err take_ctl_word(struct args *args, char *arg, struct errctx *ec)
 static enum err take_ctl_setting(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
 {
     static char file[] = "--file";
-    bool is_file = args->ctl.verb == CTL_FLOW_APPLY && !strcmp(argv[*i], "-f");
+    bool is_file = (args->ctl.verb == CTL_FLOW_APPLY || args->ctl.verb == CTL_APPLY) && !strcmp(argv[*i], "-f");
     char *arg = is_file ? file : argv[*i], *equals = strchr(arg, '=');
     struct ctl_setting *set = &args->ctl.settings[args->ctl.setting_count];
 
@@ -169,13 +169,14 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
     for (size_t i = 0; i < CTL_FLAGS; i++)
         if (*find_flag(args, i) && !(form->flags & 1u << i))
             return bad_usage(args, ec, ctl_flags[i].name, ctl_flags[i].misplaced);
-    if (args->ctl.group && form->verb != CTL_ALARM_TEST)
-        return bad_usage(args, ec, "--group", "it goes with alarm-test");
+    if (args->ctl.group && form->verb != CTL_ALARM_TEST && form->verb != CTL_JOBS && form->verb != CTL_RUNS &&
+        form->verb != CTL_EXPORT)
+        return bad_usage(args, ec, "--group", "it goes with alarm-test, jobs, runs and export");
     if (args->ctl.wait_ms && !form->wait_ms)
         return bad_usage(args, ec, "--wait", "it goes with drain, release, reshard and doctor");
     if (form->verb == CTL_SET_JOB && !args->ctl.setting_count)
         return bad_usage(args, ec, form->name, "a setting must follow, such as --time-zone Asia/Shanghai");
-    if (form->verb == CTL_FLOW_APPLY && !args->ctl.setting_count)
+    if ((form->verb == CTL_FLOW_APPLY || form->verb == CTL_APPLY) && !args->ctl.setting_count)
         return bad_usage(args, ec, form->name, "-f and the file of the document must follow");
     if (!args->ctl.wait_ms)
         args->ctl.wait_ms = form->wait_ms;

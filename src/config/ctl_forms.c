@@ -24,8 +24,8 @@
 const struct ctl_flag ctl_flags[CTL_FLAGS] = {
     [CTL_FLAG_JSON] = {"--json", FIELD(json), "it goes with commands that show or tell something"},
     [CTL_FLAG_FORCE] = {"--force", FIELD(force), "it goes with drain, set-zone and after-restore"},
-    [CTL_FLAG_DRY_RUN] = {"--dry-run", FIELD(dry_run), "it goes with after-restore and flow apply"},
-    [CTL_FLAG_FOLLOW] = {"--follow", FIELD(follow), "it goes with log"},
+    [CTL_FLAG_DRY_RUN] = {"--dry-run", FIELD(dry_run), "it goes with after-restore, apply and flow apply"},
+    [CTL_FLAG_FOLLOW] = {"--follow", FIELD(follow), "it goes with log and runs"},
     [CTL_FLAG_VERBOSE] = {"--verbose", FIELD(verbose), "it goes with doctor"},
     [CTL_FLAG_ASK] = {"--ask-executors", FIELD(ask_executors), "it goes with doctor"},
     [CTL_FLAG_APPLY] = {"--apply", FIELD(apply), "it goes with flow from-children"},
@@ -49,10 +49,25 @@ NUMBER(log_id, later, 1, INT64_MAX, "the id of the later row must follow", "expe
 NUMBER(log_id, flow_run, 1, INT64_MAX, "the id of the flow run must follow", "expected the id of a flow run");
 WORDS(flow, 1, 1, "the flow's name must follow");
 WORDS(any_flow, 0, 1, "");
+WORDS(any_job, 0, 1, "");
+WORDS(one_job, 1, 1, "the job must follow: its id, its name, or AppName/name");
 WORDS(step, 3, 3, "the id of the flow run, the step's name and what to do must follow");
 WORDS(versions, 3, 3, "the flow's name and two versions must follow");
 
 const struct ctl_form ctl_forms[] = {
+    {"jobs", CTL_JOBS, "[--group APP] [--text T] [--tag TAG] [--running yes|no] [--result failed] [--limit N] [--json]",
+     NULL, JSON | SETTINGS, 0, "list jobs"},
+    {"runs", CTL_RUNS, "[JOB] [--group APP] [--result STATES] [--text T] [--limit N] [--follow] [--json]", &any_job,
+     JSON | FOLLOW | SETTINGS, 0,
+     "list the newest runs. STATES: running, success, failed, ... --follow: go on with each run that "
+     "starts or changes its state"},
+    {"start", CTL_START, "JOB [--json]", &one_job, JSON, 0,
+     "start the schedule of a job. JOB: id, name, or AppName/name"},
+    {"stop", CTL_STOP, "JOB [--json]", &one_job, JSON, 0, "stop it; runs that are open continue"},
+    {"export", CTL_EXPORT, "[--group APP]", NULL, 0, 0, "write groups and jobs as a document"},
+    {"apply", CTL_APPLY, "-f FILE [--dry-run] [--json]", NULL, DRY_RUN | JSON | SETTINGS, 0,
+     "make the jobs as such a document has them. FILE -: read stdin. --dry-run: show the differences; "
+     "status 2 if there are any"},
     {"shards", CTL_SHARDS, "[--json]", NULL, JSON, 0, "show the owner and the progress of each shard"},
     {"nodes", CTL_NODES, "[--json]", NULL, JSON, 0, "show the nodes and their state"},
     {"drain", CTL_DRAIN, "NODE [--force] [--wait S]", &node, FORCE, 30 * SECOND_MS,
@@ -164,12 +179,15 @@ static void put_entry(struct buf *out, const char *name, const char *line, const
 
 void config_write_ctl_usage(struct buf *out)
 {
-    buf_puts(out,
-             "usage: shardwheelctl COMMAND [--config FILE]... [--KEY=VALUE]...   (or: shardwheel ctl COMMAND ...)\n"
-             "\n"
-             "Shows and controls a cluster. It uses the database of the nodes, with their configuration. kill and log\n"
-             "also connect to the executor of the run; doctor also connects to ZooKeeper and the nodes.\n"
-             "\n");
+    buf_puts(
+        out,
+        "usage: shardwheelctl COMMAND [--config FILE]... [--KEY=VALUE]...   (or: shardwheel ctl COMMAND ...)\n"
+        "\n"
+        "Shows and controls a cluster. jobs, runs, start, stop, export and apply use the API of a node, with the URL\n"
+        "and the token of shardwheel.ctl.url and shardwheel.ctl.token (or SHARDWHEEL_CTL_URL, SHARDWHEEL_CTL_TOKEN).\n"
+        "All others use the database of the nodes, with their configuration. kill and log also connect to the\n"
+        "executor of the run; doctor also connects to ZooKeeper and the nodes.\n"
+        "\n");
     for (size_t i = 0; i < ctl_form_count; i++)
         put_entry(out, ctl_forms[i].name, ctl_forms[i].line, ctl_forms[i].help);
     buf_putc(out, '\n');

@@ -249,7 +249,14 @@ enum {
     X(LOG, "shardwheel.log.format", log_format, FORMAT, "", "keyvalue", 0, 1, KEY_RELOADABLE,                          \
       "Format of log lines: key=value pairs, or one JSON object.")                                                     \
     X(LOG, "shardwheel.audit.retention", audit_retention_days, INT, "days", "365", 1, 36500, 0,                        \
-      "Days to keep the audit log.")
+      "Days to keep the audit log.")                                                                                   \
+    X(CTL, "shardwheel.ctl.url", ctl_url, TEXT, "", "", 0, 1000, 0,                                                    \
+      "Address of a node or of the load balancer, for shardwheelctl commands that use the API. Empty: "                \
+      "http://127.0.0.1 with server.port and the context path.")                                                       \
+    X(CTL, "shardwheel.ctl.token", ctl_token, TEXT, "", "", 0, 500, KEY_SECRET,                                        \
+      "API token for these commands. Users create tokens in the console.")                                             \
+    X(CTL, "shardwheel.ctl.ca", ctl_ca, TEXT, "", "", 0, 1000, 0,                                                      \
+      "PEM file with the CA certificates for an https address. Empty: those of the system.")
 
 #define CONFIG_SECTIONS(X)                                                                                             \
     X(SERVER, "Server")                                                                                                \
@@ -262,7 +269,8 @@ enum {
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
     X(SECURITY, "Security")                                                                                            \
-    X(LOG, "Logging")
+    X(LOG, "Logging")                                                                                                  \
+    X(CTL, "shardwheelctl")
 
 enum key_section {
 #define SECTION_ID(id, title) SECTION_##id,

@@ -77,6 +77,8 @@ static enum err settle_database(struct config *config, struct errctx *ec)
             e = note_unused(config, KEY_INDEX_datasource_password, "standalone --data brings its own database", ec);
         return e ? e : find_token(config, ec);
     }
+    if (!*config->datasource_url && config->command == CONFIG_CTL && config->ctl.verb >= CTL_JOBS)
+        return ERR_OK; /* over api/v1 */
     if (!*config->datasource_url)
         return err_set(ec, ERR_INPUT,
                        "spring.datasource.url is not set: give it in a file, as --spring.datasource.url=... or as "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ctl/doctor/report.h"
 #include "ctl/parts.h"
+#include "ctl/remote/remote.h"
 
 #include "shardwheel/store/database.h"
 #include "shardwheel/store/job.h"
@@ -20,6 +21,8 @@ int ctl_fail_usage(int argc, char **argv, const struct errctx *ec)
 {
     const char *verb = argc > 1 && !strcmp(argv[1], "ctl") ? (argc > 2 ? argv[2] : "") : argc > 1 ? argv[1] : "";
 
+    if (!strcmp(verb, "apply")) /* its status 2 says that something differs */
+        return print_error(ec, 1);
     return print_error(ec, !strcmp(verb, "doctor") ? doctor_exit_status(DOCTOR_UNKNOWN) : 2);
 }
 
@@ -126,6 +129,27 @@ static const struct command {
     [CTL_FLOW_STEP] = {ctl_ask_flow_step, true},
 };
 
+static enum err (*const remote_commands[])(struct ctl *c, struct remote *r, struct errctx *ec) = {
+    [CTL_JOBS - CTL_JOBS] = remote_list_jobs,   [CTL_RUNS - CTL_JOBS] = remote_list_runs,
+    [CTL_START - CTL_JOBS] = remote_switch_job, [CTL_STOP - CTL_JOBS] = remote_switch_job,
+    [CTL_EXPORT - CTL_JOBS] = remote_export,    [CTL_APPLY - CTL_JOBS] = remote_apply,
+};
+
+static int run_remote(struct ctl *c)
+{
+    struct remote *r = NULL;
+    struct errctx ec = {{0}};
+    enum err e = remote_create(c->config, &r, &ec);
+
+    if (!e)
+        e = remote_commands[c->wanted->verb - CTL_JOBS](c, r, &ec);
+    if (!e)
+        e = ctl_print(&c->out, &ec);
+    buf_fini(&c->out);
+    remote_destroy(r);
+    return e ? print_error(&ec, 1) : c->exit_status;
+}
+
 /* Zone, now_ms and admin. */
 static enum err take_times(struct ctl *c, struct errctx *ec)
 {
@@ -174,6 +198,8 @@ int ctl_run(const struct config *config)
         e = ctl_test_alarms(config, &fine, &ec);
         return e ? print_error(&ec, e == ERR_INPUT ? 2 : 1) : fine ? EXIT_SUCCESS : 1;
     }
+    if (config->ctl.verb >= CTL_JOBS)
+        return run_remote(&c);
     if (config->ctl.verb == CTL_DOCTOR) /* goes on without a database */
         return ctl_doctor(config);
     c.deadline_mono_ms = clock_mono_ms(c.clock) + config->ctl.wait_ms;

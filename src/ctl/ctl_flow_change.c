@@ -12,32 +12,6 @@
 
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
-static enum err read_file(const char *name, struct buf *out, struct errctx *ec)
-{
-    bool is_stdin = strcmp(name, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(name, "re");
-    char part[4096];
-    size_t len = 1;
-    bool failed;
-
-    if (!file)
-        return err_set(ec, ERR_IO, "%s: %s", name, strerror(errno));
-    while (len > 0 && out->len <= FLOW_DOCUMENT_MAX) {
-        len = fread(part, 1, sizeof part, file);
-        buf_append(out, part, len);
-    }
-    failed = ferror(file) != 0;
-    if (!is_stdin)
-        fclose(file);
-    if (failed)
-        return err_set(ec, ERR_IO, "%s: it cannot be read", name);
-    if (out->len > FLOW_DOCUMENT_MAX)
-        return err_set(ec, ERR_INPUT, "%s: it has more than %d bytes", name, FLOW_DOCUMENT_MAX);
-    if (out->len == 0 || strlen(out->data) != out->len)
-        return err_set(ec, ERR_INPUT, "%s: it is empty, or has a NUL", name);
-    return buf_failed(out) ? err_set(ec, ERR_NOMEM, "out of memory") : ERR_OK;
-}
-
 /* All of them, each with its place. */
 static enum err refuse_faults(const struct flow_faults *faults, struct errctx *ec)
 {
@@ -199,7 +173,7 @@ enum err ctl_apply_flow(struct ctl *c, struct errctx *ec)
     enum err e = ctl_check_options(c->wanted, (const char *const[]){"file", NULL}, "-f, --dry-run and --json", ec);
 
     if (!e)
-        e = read_file(ctl_find_option(c->wanted, "file"), &document, ec);
+        e = ctl_read_file(ctl_find_option(c->wanted, "file"), FLOW_DOCUMENT_MAX, &document, ec);
     if (!e)
         e = apply(c, document.data, /*must_be_new=*/false, ec);
     buf_fini(&document);

@@ -3,6 +3,8 @@
 
 #include "shardwheel/store/job.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *ctl_find_option(const struct config_ctl *ctl, const char *name)
@@ -37,4 +39,30 @@ enum err ctl_take_instant(const struct config_ctl *ctl, const char *name, const 
         return ERR_OK;
     return err_set(ec, ERR_INPUT, "%s: expected YYYY-MM-DD HH:MM[:SS], with a Z behind it in UTC; not %s", name,
                    log_quote(text).s);
+}
+
+enum err ctl_read_file(const char *name, size_t max, struct buf *out, struct errctx *ec)
+{
+    bool is_stdin = strcmp(name, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(name, "re");
+    char part[4096];
+    size_t len = 1;
+    bool failed;
+
+    if (!file)
+        return err_set(ec, ERR_IO, "%s: %s", name, strerror(errno));
+    while (len > 0 && out->len <= max) {
+        len = fread(part, 1, sizeof part, file);
+        buf_append(out, part, len);
+    }
+    failed = ferror(file) != 0;
+    if (!is_stdin)
+        fclose(file);
+    if (failed)
+        return err_set(ec, ERR_IO, "%s: it cannot be read", name);
+    if (out->len > max)
+        return err_set(ec, ERR_INPUT, "%s: it has more than %zu bytes", name, max);
+    if (out->len == 0 || strlen(out->data) != out->len)
+        return err_set(ec, ERR_INPUT, "%s: it is empty, or has a NUL", name);
+    return buf_failed(out) ? err_set(ec, ERR_NOMEM, "out of memory") : ERR_OK;
 }

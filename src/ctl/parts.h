@@ -40,6 +40,7 @@ struct ctl {
                         * commands that show or read times; else NULL */
     struct admin *admin; /* of the same commands; its zone is that */
     struct buf out;      /* is printed when the command has been carried out */
+    int exit_status;     /* of the process, where it was carried out */
 };
 
 /* Each command. drain, release and reshard wait until it is so. */
@@ -133,5 +134,7 @@ MUST_CHECK enum err ctl_check_options(const struct config_ctl *ctl, const char *
 /* The option as an instant in seconds; *out stays where it is not there. */
 MUST_CHECK enum err ctl_take_instant(const struct config_ctl *ctl, const char *name, const struct zone *zone,
                                      int64_t *out, struct errctx *ec);
+/* The bytes of a file, or of stdin ("-"), of at most `max`; text without a NUL. */
+MUST_CHECK enum err ctl_read_file(const char *name, size_t max, struct buf *out, struct errctx *ec);
 
 #endif

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""shardwheelctl over api/v1: jobs, runs, start, stop, export and apply, with a token and without the database."""
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from harness.cluster import TOKEN
+from harness.executors import callback_entry
+from harness.node import binary, environment
+from harness.v1 import Api, add_token, add_user
+
+
+class Site:
+    def __init__(self, world):
+        self.world, self.tables = world, world.tables
+        self.node = world.node()
+        self.group = self.tables.add_group("orders", ["http://127.0.0.1:1"])
+        self.tables.add_group("orders-old")
+        self.token = add_token(self.tables, add_user(self.tables, "ctl-admin", role=1))
+        self.reader = add_token(self.tables, add_user(self.tables, "ctl-reader", groups=[self.group]), "read")
+        self.admin = Api(self.node, self.token)
+
+    def add(self, name, **members):
+        job = {"jobGroup": self.group, "name": name, "author": "me", "executorHandler": "h", **members}
+        return self.admin.good("POST", "/jobs", job, status=201)["id"]
+
+    def environment(self, **more):
+        # No database at all: whatever needs one fails.
+        names = {"SHARDWHEEL_CTL_URL": self.node.url, "SHARDWHEEL_CTL_TOKEN": self.token, **more}
+        return {**environment(), **names}
+
+    def run(self, *arguments, status=0, stdin=None, **more):
+        done = subprocess.run([binary(), "ctl", *map(str, arguments)], env=self.environment(**more), input=stdin,
+                              capture_output=True, text=True, timeout=60, cwd=self.world.folder)
+        assert done.returncode == status, f"status {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def said(self, *arguments, **options):
+        return self.run(*arguments, **options).stdout
+
+    def refused(self, *arguments, status=1, **options):
+        return self.run(*arguments, status=status, **options).stderr
+
+
+@pytest.fixture(scope="module")
+def site(make_module_world, mariadb):
+    return Site(make_module_world(mariadb))
+
+
+@pytest.fixture(autouse=True)
+def no_jobs(site):
+    site.tables.execute("DELETE FROM xxl_job_info")
+    site.tables.execute("DELETE FROM shardwheel_job")
+    site.tables.execute("DELETE FROM xxl_job_log")
+
+
+@pytest.mark.asan
+def test_jobs_are_found_started_and_stopped(site):
+    first = site.add("nightly & more", scheduleType="CRON", scheduleConf="0 0 2 * * ?", settings={"tags": ["money"]})
+    site.add("nightly & more, too")
+    table = site.said("jobs")
+    assert f"{first}   nightly & more  " in table and "CRON 0 0 2 * * ?" in table and "stopped" in table
+    assert [job["id"] for job in json.loads(site.said("jobs", "--json", "--tag", "money"))["items"]] == [first]
+    assert "1 of 2 jobs" in site.said("jobs", "--limit", 1)
+    assert site.said("jobs", "--group", "orders-old", "--running", "yes").count("\n") == 1
+
+    assert f"job {first}, nightly & more, is running; it fires next at 20" in site.said("start", "nightly & more")
+    assert json.loads(site.said("start", "orders/nightly & more", "--json"))["running"] is True
+    assert "nightly & more  running" in site.said("jobs", "--running", "yes")
+    assert f"job {first}, nightly & more, is stopped" in site.said("stop", first)
+
+
+@pytest.mark.asan
+def test_what_is_wrong_is_named(site):
+    twice = [site.add("twice") for _ in range(2)]
+    assert '2 jobs are called "twice"' in site.refused("start", "twice")
+    assert 'there is no job called "none"' in site.refused("stop", "none")
+    assert 'there is no executor group "order s"' in site.refused("stop", "order s/twice")
+    assert 'no executor group "order"' in site.refused("jobs", "--group", "order")  # not those that begin so
+    assert "99999" in site.refused("start", 99999)
+    assert "--running: expected yes or no" in site.refused("jobs", "--running", "maybe")
+    assert "--colour: unknown option" in site.refused("jobs", "--colour", "red")
+    assert "limit" in site.refused("jobs", "--limit", "many")
+    assert "result" in site.refused("runs", "--result", "good")
+    assert "-f and the file" in site.refused("apply")
+    assert "apply" in site.refused("apply", "--wait", 3)  # a wrong line is not taken for drift
+    assert "there is no token" in site.refused("jobs", SHARDWHEEL_CTL_TOKEN="")
+    assert "does not accept the token" in site.refused("jobs", SHARDWHEEL_CTL_TOKEN="swt_wrong")
+    assert "http://" in site.refused("jobs", SHARDWHEEL_CTL_URL="ftp://x")
+    assert "127.0.0.1:1" in site.refused("jobs", SHARDWHEEL_CTL_URL="http://127.0.0.1:1")
+    assert "is there a node at this address" in site.refused("jobs", SHARDWHEEL_CTL_URL=site.node.url + "/metrics")
+    assert site.reader not in site.refused("start", twice[0], SHARDWHEEL_CTL_TOKEN=site.reader)
+    assert site.admin.good("GET", f"/jobs/{twice[0]}")["running"] is False
+
+
+@pytest.mark.asan
+def test_a_document_is_planned_and_applied(site):
+    job = site.add("nightly", scheduleType="CRON", scheduleConf="0 0 2 * * ?")
+    document = json.loads(site.said("export", "--group", "orders"))
+    path = os.path.join(site.world.folder, "jobs.json")
+
+    def write():
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+
+    write()
+    assert "plan: 0 created, 0 changed, 2 the same" in site.said("apply", "-f", path, "--dry-run")
+    assert "0 created, 0 changed" in site.said("apply", "-f", path)
+    document["jobs"][0]["scheduleConf"] = "0 0 3 * * ?"
+    document["jobs"].append({"appname": "orders", "name": "new", "author": "me", "executorHandler": "h"})
+    write()
+    plan = site.said("apply", "-f", path, "--dry-run", status=2)  # drift
+    assert 'change   job orders/nightly\n    scheduleConf: "0 0 2 * * ?" -> "0 0 3 * * ?"' in plan
+    assert "create   job orders/new" in plan and "plan: 1 created, 1 changed, 1 the same" in plan
+    assert site.admin.good("GET", f"/jobs/{job}")["scheduleConf"] == "0 0 2 * * ?"  # nothing was written
+
+    assert json.loads(site.said("apply", "-f", "-", "--dry-run", "--json", stdin=json.dumps(document),
+                                status=2))["create"] == 1
+    assert "applied: 1 created, 1 changed" in site.said("apply", "-f", path)
+    assert site.admin.good("GET", f"/jobs/{job}")["scheduleConf"] == "0 0 3 * * ?"
+    assert "plan: 0 created, 0 changed, 3 the same" in site.said("apply", "-f", path, "--dry-run")
+
+    document["jobs"][1]["executorHandler"] = "other"
+    document["jobs"][0]["scheduleConf"] = "every day"
+    write()
+    done = site.run("apply", "-f", path, status=1)  # all or nothing, as far as can be known before
+    assert "refused  job orders/nightly: scheduleConf: " in done.stdout and "nothing was applied" in done.stderr
+    assert {j["name"]: j["executorHandler"] for j in site.admin.good("GET", "/jobs")["items"]}["new"] == "h"
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("content, said", [("", "empty"), ("{", ""), ("[1]", ""),
+                                           ('{"format":"x","version":1}', "format"),
+                                           ('{"format":"shardwheel-jobs","version":1,"jobs":[{}]}', "appname"),
+                                           ("\0", "NUL"), ("x" * (5 << 20), "more than")],
+                         ids=range(7))
+def test_a_document_that_is_none(site, content, said):
+    path = os.path.join(site.world.folder, "wrong.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content)
+    assert said in site.refused("apply", "-f", path)
+    assert "No such file" in site.refused("apply", "-f", path + ".none")
+
+
+def test_runs_are_listed_and_followed(site):
+    executor = site.world.executor()
+    site.tables.execute("UPDATE xxl_job_group SET address_list = %s WHERE id = %s", (executor.address, site.group))
+    job = site.add("seen")
+    assert site.said("runs", "seen").count("\n") == 1
+    following = subprocess.Popen([binary(), "ctl", "runs", "seen", "--follow", "--json"], env=site.environment(),
+                                 stdout=subprocess.PIPE, text=True, cwd=site.world.folder)
+    try:
+        site.admin.good("POST", f"/jobs/{job}/trigger", {}, status=202)
+        states = []
+        while "running" not in states:
+            run = json.loads(following.stdout.readline())
+            states.append(run["state"])
+        assert run["jobId"] == job
+        site.node.post("/api/callback", [callback_entry(run["id"])], TOKEN)
+        while "success" not in states:
+            states.append(json.loads(following.stdout.readline())["state"])
+        assert len(states) == len(set(states))  # each state is shown once
+    finally:
+        following.send_signal(signal.SIGINT)
+        following.wait(10)
+        following.stdout.close()
+    assert "success" in site.said("runs", "--result", "success", "--group", "orders")
+    assert json.loads(site.said("runs", job, "--json"))["items"][0]["id"] == run["id"]
