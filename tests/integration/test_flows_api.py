@@ -457,6 +457,28 @@ def test_a_run_names_the_step_that_it_is(site):
                       "endedAt": None}
 
 
+@pytest.mark.asan
+def test_a_row_of_the_log_names_the_step_that_it_is(site):
+    flow = site.add(site.job_one, site.job_two)
+    run = site.start(flow)
+
+    def links(mark, who=site.admin, job=site.job_one, group=site.one):
+        log_id = site.tables.add_log(job, job_group=group, trigger_msg=f"<!--sw:d:abc:1700000000:{mark}-->sent")
+        return who.good("GET", f"/runs/{log_id}/links")["flow"]
+
+    step = {"run": run["id"], "flowId": flow["id"], "flowName": flow["name"]}
+    assert links(f"W{run['id']}.0") == {**step, "step": "s0"}
+    assert links(f"W{run['id']}.1", site.ann) == {**step, "step": "s1"}  # a box to her, but no secret
+    assert links(f"W{run['id']}.2") == {**step, "step": None}
+    assert links("W999999.0") is None and links("M") is None
+    # A run of which he sees no other job: the row alone is his.
+    foreign = site.start(site.add(site.job_two))
+    assert links(f"W{foreign['id']}.0", site.ann) is None
+    assert links(f"W{foreign['id']}.0", site.bob)["run"] == foreign["id"]
+    site.tables.execute("DELETE FROM shardwheel_flow_run WHERE id = %s", (run["id"],))
+    assert links(f"W{run['id']}.0") is None
+
+
 # ---- what is asked of runs
 
 

@@ -11,6 +11,7 @@
 #define SHARDWHEEL_ADMIN_RUNS_H
 
 #include "shardwheel/admin.h"
+#include "shardwheel/flow.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/names.h"
 #include "shardwheel/store/runs.h"
@@ -82,6 +83,8 @@ struct run_marks {
     int64_t sent_s;    /* the second for which it was planned last; 0: none */
     int64_t retry_log; /* the run that it was sent again as; 0: none */
     int64_t skipped;   /* due times without a fire */
+    int64_t flow_run;  /* that it is a step of; 0: none */
+    int flow_step;     /* the place of the step in the document */
 };
 struct run_marks run_marks_read(const struct run_row *row);
 /* What became of it, as a word that is the same in every language: the name of its state, or for one that failed
@@ -109,8 +112,12 @@ struct run_links {
     int64_t parent;
     int64_t children[RUN_CHILDREN_MAX]; /* of a broadcast the first one */
     size_t child_count;
-    bool complete;        /* false: looking took too long, or no index leads there */
-    struct run_rows rows; /* of them, those that may be seen */
+    int64_t flow_run; /* whose step it is; 0: none that may be seen */
+    int64_t flow_id;
+    char flow_name[FLOW_NAME_MAX + 1];
+    char flow_step[FLOW_NAME_MAX + 1]; /* "": its version has no such step */
+    bool complete;                     /* false: looking took too long, or no index leads there */
+    struct run_rows rows;              /* of them, those that may be seen */
     struct names jobs;
 };
 /* RIGHT_SEE on its group. REFUSED_UNKNOWN "id". */

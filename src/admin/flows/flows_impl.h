@@ -5,6 +5,7 @@
 
 #include "admin/audit.h"
 #include "admin/flows/reach.h"
+#include "shardwheel/admin/runs.h"
 
 /* A document that is to be saved as flow `own_id` (0: a new one). ERR_OK also with faults; then *flow may stay NULL.
  * Of what can be read, *reached is in the reach. */
@@ -24,6 +25,9 @@ MUST_CHECK enum err flow_fill_run_card(struct reach *reach, const struct reach_f
 /* The parent's names, of those that may be seen. */
 MUST_CHECK enum err flow_fill_parents(struct reach *reach, const struct actor *actor, struct flow_run_card *cards,
                                       size_t count, struct errctx *ec);
+/* The run and its step by place, as `links` has them; as they are where they may not be seen, or are gone. */
+MUST_CHECK enum err flow_name_step(struct store_session *s, const struct actor *actor, int64_t run_id, int64_t step,
+                                   struct run_links *links, struct errctx *ec);
 size_t flow_find_step_named(const struct reach_flow *flow, const char *name); /* step_count: there is none */
 
 /* An error of the store; a refusal that is filled in already stays. */

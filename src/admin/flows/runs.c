@@ -3,6 +3,7 @@
 #include "admin/flows/flows_impl.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,37 @@ enum err flow_fill_parents(struct reach *reach, const struct actor *actor, struc
         name_parent(reach, actor, &parents, &cards[i]);
     flow_run_rows_fini(&parents);
     free(ids);
+    return e;
+}
+
+static void take_step(struct reach *reach, const struct actor *actor, const struct flow_run_row *run, int64_t step,
+                      struct run_links *links)
+{
+    const struct reach_flow *flow = reach_find_version(reach, run->flow_id, run->version);
+
+    if (!sees_run(reach, flow, actor))
+        return;
+    links->flow_run = run->id;
+    links->flow_id = run->flow_id;
+    snprintf(links->flow_name, sizeof links->flow_name, "%s", run->flow_name);
+    if (step >= 0 && step < (int64_t)flow->step_count)
+        memcpy(links->flow_step, flow->steps[step].name, sizeof links->flow_step);
+}
+
+enum err flow_name_step(struct store_session *s, const struct actor *actor, int64_t run_id, int64_t step,
+                        struct run_links *links, struct errctx *ec)
+{
+    struct flow_run_rows runs = {0};
+    struct reach reach;
+    enum err e = store_load_flow_runs(s, &run_id, 1, &runs, ec);
+
+    reach_init(&reach, s);
+    if (!e)
+        e = add_versions(&reach, &runs, ec);
+    if (!e && runs.count > 0)
+        take_step(&reach, actor, &runs.rows[0], step, links);
+    reach_fini(&reach);
+    flow_run_rows_fini(&runs);
     return e;
 }
 

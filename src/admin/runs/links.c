@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which runs belong together: retries and what they are of, parents and children. */
+/* Which runs belong together: retries and what they are of, parents and children; and whose step a run is. */
 #include "shardwheel/admin/runs.h"
 
-#include "admin/admin_impl.h"
+#include "admin/flows/flows_impl.h"
 #include "shardwheel/job/words.h"
 
 #include <inttypes.h>
@@ -73,6 +73,7 @@ static bool has_child(const char *handle_msg, int64_t run)
 
 struct looking {
     struct store_session *s;
+    const struct actor *actor;
     const struct run_row *row;
     struct run_links *links;
 };
@@ -151,11 +152,13 @@ static enum err look(struct looking *l, struct errctx *ec)
         e = find_origin(l, ec);
     if (!e && marks.has_kind && marks.kind == TRIGGER_PARENT)
         e = find_parent(l, ec);
+    if (!e && marks.flow_run)
+        e = flow_name_step(l->s, l->actor, marks.flow_run, marks.flow_step, l->links, ec);
     return e;
 }
 
 /* The rows of all that was found, with names; those of groups that are not his go. */
-static enum err show(struct looking *l, const struct actor *actor, struct errctx *ec)
+static enum err show(struct looking *l, struct errctx *ec)
 {
     struct run_links *links = l->links;
     int64_t ids[3 + RUN_CHILDREN_MAX], jobs[ARRAY_LEN(ids)];
@@ -169,7 +172,7 @@ static enum err show(struct looking *l, const struct actor *actor, struct errctx
     enum err e = store_load_run_rows(l->s, ids, count, 100, SIZE_MAX, &links->rows, ec);
     size_t kept = 0;
     for (size_t i = 0; i < links->rows.count && !e; i++)
-        if (actor_may(actor, RIGHT_SEE, links->rows.rows[i].group)) {
+        if (actor_may(l->actor, RIGHT_SEE, links->rows.rows[i].group)) {
             links->rows.rows[kept] = links->rows.rows[i];
             jobs[kept] = links->rows.rows[kept].job_id;
             kept++;
@@ -182,7 +185,7 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
                               struct refusal *r)
 {
     struct run_links links = {.complete = true};
-    struct looking l = {.links = &links};
+    struct looking l = {.actor = actor, .links = &links};
     struct run_rows rows;
     enum err e = admin_load_run(a, actor, id, &rows, r);
 
@@ -193,7 +196,7 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
     if (!e)
         e = look(&l, &r->text);
     if (!e)
-        e = show(&l, actor, &r->text);
+        e = show(&l, &r->text);
     run_rows_fini(&rows);
     if (e)
         run_links_fini(&links);

@@ -28,6 +28,8 @@ struct run_marks run_marks_read(const struct run_row *row)
         marks.kind = fire.kind;
         marks.due_s = fire.original_due_s;
         marks.sent_s = fire.due_s;
+        marks.flow_run = fire.flow_run;
+        marks.flow_step = fire.flow_step;
     }
     return marks;
 }

@@ -126,6 +126,20 @@ static void put_link(struct buf *out, const char *name, const struct run_links *
     v1_put_object_end(out);
 }
 
+static void put_flow(struct buf *out, const struct run_links *links)
+{
+    if (!links->flow_run) {
+        v1_put_null(out, "flow");
+        return;
+    }
+    v1_put_object(out, "flow");
+    v1_put_int(out, "run", links->flow_run);
+    v1_put_int(out, "flowId", links->flow_id);
+    v1_put_text(out, "flowName", links->flow_name);
+    v1_put_text(out, "step", links->flow_step[0] ? links->flow_step : NULL);
+    v1_put_object_end(out);
+}
+
 static void answer_links(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
@@ -146,6 +160,7 @@ static void answer_links(struct v1_call *c)
             put_link(out, NULL, &links, child);
     }
     v1_put_list_end(out);
+    put_flow(out, &links);
     v1_put_bool(out, "complete", links.complete);
     v1_put_object_end(out);
     run_links_fini(&links);

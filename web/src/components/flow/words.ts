@@ -45,8 +45,8 @@ export function reasonWords(reason: Reason): string {
   return translate(reason.any ? 'flows.waitsAny' : 'flows.waitsAll', { list: parts.join(translate('states.word.and')) })
 }
 
-export function runPlace(id: number): RouteLocationRaw {
-  return { name: 'flow-run', params: { id: String(id) } }
+export function runPlace(id: number, step?: string): RouteLocationRaw {
+  return { name: 'flow-run', params: { id: String(id) }, query: step === undefined ? undefined : { step } }
 }
 
 /** "succeeded in 12 s" */
