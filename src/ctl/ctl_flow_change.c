@@ -183,7 +183,8 @@ enum err ctl_apply_flow(struct ctl *c, struct errctx *ec)
 enum err ctl_flow_from_children(struct ctl *c, struct errctx *ec)
 {
     struct buf document = {0};
-    enum err e = ctl_put_children(c, c->wanted->job, &document, ec);
+    struct refusal r = {0};
+    enum err e = ctl_refused(admin_put_chain(c->admin, &ctl_actor, c->wanted->job, &document, &r), &r, ec);
 
     if (!e && buf_failed(&document))
         e = err_set(ec, ERR_NOMEM, "out of memory");

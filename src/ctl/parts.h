@@ -107,8 +107,6 @@ MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec); /* to stdout
 enum err ctl_refused(enum err e, const struct refusal *r, struct errctx *ec); /* gives back e, with r's sentence */
 /* The list has this one; ERR_NOTFOUND names it. */
 MUST_CHECK enum err ctl_find_flow(struct ctl *c, const char *name, struct flow_rows *out, struct errctx *ec);
-/* The document of a flow out of the job and all that follow it. ERR_INPUT, ERR_NOTFOUND: why there is none. */
-MUST_CHECK enum err ctl_put_children(struct ctl *c, int64_t job_id, struct buf *out, struct errctx *ec);
 
 /* ---- ctl_audit.c: rows of audit about jobs and runs -------------------------------------------------------------- */
 

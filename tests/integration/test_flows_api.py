@@ -479,6 +479,33 @@ def test_a_row_of_the_log_names_the_step_that_it_is(site):
     assert links(f"W{run['id']}.0") is None
 
 
+@pytest.mark.asan
+def test_child_jobs_are_shown_as_a_flow(site):
+    last = site.job(site.two, job_desc="last one")
+    first = site.job(site.one, job_desc="first", child_jobid=str(last))
+    count = site.tables.value("SELECT COUNT(*) FROM shardwheel_flow")
+    made = site.bob.good("GET", f"/jobs/{first}/flow")["document"]
+    assert made == {"name": "first", "steps": [
+        {"name": "first", "type": "job", "jobId": first},
+        {"name": "last-one", "type": "job", "jobId": last, "description": "last one"}],
+        "edges": [{"from": "first", "to": "last-one"}]}
+    assert site.bob.good("POST", "/flows/validate", {"document": made})["faults"] == []
+    assert site.tables.value("SELECT COUNT(*) FROM shardwheel_flow") == count
+    alone = site.ann.good("GET", f"/jobs/{site.job_one}/flow")["document"]
+    assert [step["name"] for step in alone["steps"]] == ["first-job"] and alone["edges"] == []
+    site.ann.refused("GET", f"/jobs/{first}/flow", status=403, kind="forbidden")  # the child is not hers
+    site.nobody.refused("GET", f"/jobs/{first}/flow", status=403, kind="forbidden")
+    site.admin.refused("GET", "/jobs/999999/flow", status=404, field="id")
+
+    def broken(children):
+        site.tables.execute("UPDATE xxl_job_info SET child_jobid = %s WHERE id = %s", (children, last))
+        return site.admin.refused("GET", f"/jobs/{first}/flow", status=409, kind="state").text
+
+    assert "circle" in broken(first)
+    assert "there is no job 999999" in broken("999999")
+    assert "which is no id of a job" in broken("5,x")
+
+
 # ---- what is asked of runs
 
 

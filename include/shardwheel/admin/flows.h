@@ -34,6 +34,13 @@ void flow_verdict_fini(struct flow_verdict *v);
 MUST_CHECK enum err admin_check_flow(struct admin *a, const struct actor *actor, const char *document,
                                      struct flow_verdict *out, struct refusal *r);
 
+/* ---- child jobs as a flow: admin/flows/chain.c ------------------------------------------------------------------- */
+
+/* Appends the document of a job and all that follow it by child_jobid; see flow_put_chain. Nothing is saved. RIGHT_SEE
+ * on all of these jobs. REFUSED_UNKNOWN "id"; REFUSED_STATE: they are no flow, such as a circle. */
+MUST_CHECK enum err admin_put_chain(struct admin *a, const struct actor *actor, int64_t job_id, struct buf *out,
+                                    struct refusal *r);
+
 /* ---- looking: admin/flows/list.c --------------------------------------------------------------------------------- */
 
 /* A step as somebody may see it. */

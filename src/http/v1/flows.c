@@ -127,6 +127,20 @@ static void answer_load(struct v1_call *c)
         write_flow(c, id);
 }
 
+static void answer_chain(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct buf document = {0};
+
+    if (!V1_FAILS(c, admin_put_chain, id, &document)) {
+        v1_put_object(&c->r->body, NULL);
+        flow_put_document(&c->r->body, "document", document.data, NULL, 0);
+        v1_put_object_end(&c->r->body);
+        c->r->body.failed |= buf_failed(&document);
+    }
+    buf_fini(&document);
+}
+
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
 
 static void answer_add(struct v1_call *c)
@@ -250,6 +264,7 @@ static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/flows", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
     {V1_ROUTE(ROUTE_POST, "/flows", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_add},
     {V1_ROUTE(ROUTE_POST, "/flows/validate", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_validate},
+    {V1_ROUTE(ROUTE_GET, "/jobs/{id}/flow", ROUTE_LOGIN), V1_NO_BODY, 0, answer_chain},
     {V1_ROUTE(ROUTE_GET, "/flows/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_load},
     {V1_ROUTE(ROUTE_PUT, "/flows/{id}", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_update},
     {V1_ROUTE(ROUTE_DELETE, "/flows/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},

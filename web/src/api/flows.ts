@@ -40,6 +40,10 @@ export const flowsApi = {
     ask(() => api.GET('/api/v1/flows', { params: { query: { ...query, limit: LIMIT, after } }, signal })) as Promise<Page<Flow>>,
   get: (id: number, signal?: AbortSignal) =>
     ask(() => api.GET('/api/v1/flows/{id}', { params: byId(id), signal })) as unknown as Promise<WholeFlow>,
+  ofChildren: async (jobId: number, signal?: AbortSignal) => {
+    const found = await ask(() => api.GET('/api/v1/jobs/{id}/flow', { params: byId(jobId), signal }))
+    return { document: found.document as unknown as FlowDocument }
+  },
   add: (document: FlowDocument) => ask(() => api.POST('/api/v1/flows', { body: bodyOf(document) })),
   save: (id: number, document: FlowDocument, version: number) =>
     ask(() => api.PUT('/api/v1/flows/{id}', { params: byId(id), body: { ...bodyOf(document), version } })),

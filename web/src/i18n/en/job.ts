@@ -80,6 +80,8 @@ export default {
     gone: 'does not exist',
     cut: 'There are more jobs than can be shown.',
     loop: 'These jobs trigger each other in a loop. It ends after 100 rounds.',
+    toFlow: 'Turn into a flow…',
+    toFlowHint: 'Shows the flow first. Nothing is saved.',
     list: 'Show as list',
     triggers: '{from} triggers {to}',
   },

@@ -80,6 +80,8 @@ export default {
     gone: '不存在',
     cut: '任务太多，没有全部显示。',
     loop: '这些任务互相触发成环，100 轮后停止。',
+    toFlow: '转换为流程…',
+    toFlowHint: '先显示流程，不会保存。',
     list: '列表',
     triggers: '{from} 触发 {to}',
   },

@@ -24,6 +24,7 @@ export default {
   noFlow: '該文件不是工作流程：「steps」必須是列表。',
   noJson: '不是有效的 JSON：第 {line} 行，第 {column} 欄。',
   newer: '他人已儲存此工作流程：版本 {version}。',
+  ofChildren: '由任務 #{id} 及其子任務產生的流程，尚未儲存。任務本身不會改變：用流程取代它們時，請刪除任務設定中的子任務和第一個任務的排程，否則會執行兩次。',
   compareMine: '與我的比較',
   nameHint: '字母、數字、- 和 _。',
   description: '說明',

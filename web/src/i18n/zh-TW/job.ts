@@ -80,6 +80,8 @@ export default {
     gone: '不存在',
     cut: '任務太多，沒有全部顯示。',
     loop: '這些任務互相觸發成環，100 輪後停止。',
+    toFlow: '轉換為流程…',
+    toFlowHint: '先顯示流程，不會儲存。',
     list: '清單',
     triggers: '{from} 觸發 {to}',
   },

@@ -16,11 +16,16 @@ import { placesOf } from '@/model/flow/json-places'
 
 const WAIT_MS = 400
 
-export function useFlowEditor(id: number | undefined, copyOf: number | undefined) {
-  const source = id ?? copyOf
+/** What the editor begins with. */
+type Found = Pick<WholeFlow, 'document'> & Partial<WholeFlow>
+
+/** `ofJob`: a new flow out of that job and its child jobs. */
+export function useFlowEditor(id: number | undefined, copyOf?: number, ofJob?: number) {
+  const source = id ?? copyOf ?? ofJob
   const query = useQuery({
-    queryKey: ['flow-editor', source],
-    queryFn: ({ signal }) => flowsApi.get(source!, signal),
+    queryKey: ['flow-editor', id ?? copyOf, ofJob],
+    queryFn: ({ signal }): Promise<Found> =>
+      ofJob === undefined ? flowsApi.get(source!, signal) : flowsApi.ofChildren(ofJob, signal),
     enabled: source !== undefined,
     staleTime: Infinity,
     gcTime: 0,
@@ -39,11 +44,11 @@ export function useFlowEditor(id: number | undefined, copyOf: number | undefined
   /** Somebody else has saved meanwhile. */
   const newer = shallowRef<WholeFlow>()
 
-  function begin(found: WholeFlow): void {
-    const isCopy = id === undefined
+  function begin(found: Found): void {
+    const isCopy = copyOf !== undefined
     const document = isCopy ? { ...found.document, name: `${found.document.name}-copy` } : found.document
     history.value = startHistory(document)
-    base.value = isCopy ? undefined : { text: formatFlow(document), version: found.version }
+    base.value = found.version === undefined || isCopy ? undefined : { text: formatFlow(document), version: found.version }
     typed.value = undefined
     newer.value = error.value = undefined
     isReady.value = true
