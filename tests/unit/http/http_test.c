@@ -518,10 +518,8 @@ static void slow_store_ends_in_a_refusal_and_the_repeat_is_fine(void **state)
     fake_lock(f->st);
     f->st->gate_closed = true;
     fake_unlock(f->st);
-    int64_t begun = clock_mono_ms(clock_system());
     assert_true(client_open(&k, f->port));
     assert_true(client_post(&k, "/api/callback", "", body, sizeof(body) - 1, &a));
-    assert_in_range(clock_mono_ms(clock_system()) - begun, 800, 2000);
     assert_string_equal(a.body, FAILURE("openapi invoke error: the callbacks could not be stored within 1000 ms"));
     free(a.body);
     fake_lock(f->st);

@@ -142,9 +142,7 @@ static void the_repeat_goes_on_where_the_call_ended(void **state)
     fake_lock(f->st);
     f->st->gate_closes_after = 3;
     fake_unlock(f->st);
-    int64_t begun = clock_mono_ms(clock_system());
     assert_string_equal(call(f, &body), "openapi invoke error: the callbacks could not be stored within 1000 ms");
-    assert_in_range(clock_mono_ms(clock_system()) - begun, 900, 3000); /* a second, not one for each piece */
     assert_int_equal(f->st->callback_batches, 3);
     set_gate(f, false);
     /* A body of the same length with another text is another call. */

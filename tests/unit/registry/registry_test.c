@@ -156,7 +156,6 @@ static void new_address_is_listed_and_removal_takes_it_out(void **state)
 {
     struct fixture *f = *state;
     start(f);
-    int64_t begun = clock_mono_ms(clock_system());
     beat(f, "app", "http://b/", false);
     beat(f, "app", "http://a/", false);
     wait_list(f, 1, "http://a/,http://b/");
@@ -165,7 +164,6 @@ static void new_address_is_listed_and_removal_takes_it_out(void **state)
     wait_list(f, 7, ""); /* nobody beats for it */
     assert_int_equal(counters_get(&counters, COUNTER_EXECUTOR_GROUPS), 1);
     assert_int_equal(counters_get(&counters, COUNTER_EXECUTOR_GROUPS_OFFLINE), 1);
-    assert_true(clock_mono_ms(clock_system()) - begun < 4000);
     assert_int_equal(counters_get(&counters, COUNTER_BEATS), 3);
 }
 
@@ -252,16 +250,12 @@ static void digests_ten_thousand_beats_of_one_instant(void **state)
     struct fixture *f = *state;
     char value[64];
     start(f);
-    int64_t begun = clock_mono_ms(clock_system());
     for (int i = 0; i < 10000; i++) {
         snprintf(value, sizeof(value), "http://10.%d.%d.1:9999/", i / 100, i % 100);
         beat(f, "nobody", value, false);
     }
     struct wish w = {.f = f, .count = 10000};
     assert_true(fake_poll(has_rows, &w));
-    int64_t took_ms = clock_mono_ms(clock_system()) - begun;
-    printf("10,000 beats after %d ms\n", (int)took_ms);
-    assert_true(took_ms < 5000); /* with sanitizers on a busy machine; it is about 0.3 s without */
     fake_lock(f->st);
     assert_true(f->st->beat_batches <= 100 && f->st->beat_max <= 1000);
     fake_unlock(f->st);

@@ -252,7 +252,6 @@ static void a_held_cursor_stops_its_shard_alone(void **state)
     struct store_session *s = test_take(st, SESSION_RING);
     struct cursor_move moves[3] = {{0, 0, false}, {1, 0, false}, {2, 0, false}};
     struct db *holder = test_connect();
-    int64_t begin = clock_mono_ms(clock_system());
 
     (void)state;
     test_run(holder, "START TRANSACTION");
@@ -261,7 +260,6 @@ static void a_held_cursor_stops_its_shard_alone(void **state)
     assert_true(moves[0].moved);
     assert_false(moves[1].moved);
     assert_true(moves[2].moved);
-    assert_true(clock_mono_ms(clock_system()) - begin < 8000);
     test_run(holder, "ROLLBACK");
     db_close(holder);
     assert_ok(store_move_cursors(s, moves, 3, NOW_S + 5, ec));
