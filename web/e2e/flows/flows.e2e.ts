@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Flows: made by mouse, by keys and by a document; run, broken, and run on from the step that failed.
 import { afterAll, expect, test } from 'vitest'
+import { addFlow, focused, getFlow, nameOf, step, tabTo } from './flows'
 import { findViolations, findWide, settle } from '../look'
 import { closeBrowser, doTask, Person } from '../person'
 import { stage } from '../stage'
 
 afterAll(closeBrowser)
-
-interface FlowAnswer {
-  id: number
-  name: string
-  document: { steps: { name: string; type: string; jobId?: number; param?: string }[]; edges?: { from: string; to: string; on?: string }[] }
-}
-
-const nameOf = (what: string) => `${what}-${stage.language}`
-
-async function getFlow(p: Person, name: string): Promise<FlowAnswer> {
-  const found = await p.context.request.get(`${p.url}/api/v1/flows?name=${name}`)
-  const { items } = (await found.json()) as { items: { id: number; name: string }[] }
-  const id = items.find((f) => f.name === name)?.id
-  expect(id, `flow ${name}`).toBeDefined()
-  return (await (await p.context.request.get(`${p.url}/api/v1/flows/${id}`)).json()) as FlowAnswer
-}
-
-async function addFlow(p: Person, document: object): Promise<number> {
-  const answer = await p.context.request.post(`${p.url}/api/v1/flows`, { data: { document } })
-  expect(answer.status(), await answer.text()).toBe(201)
-  return ((await answer.json()) as { id: number }).id
-}
-
-const step = (p: Person, name: string) => p.page.locator(`[data-step="${name}"]`)
-const focused = (p: Person) => p.page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.step ?? '')
 
 async function chooseJob(p: Person, text: string): Promise<void> {
   const field = p.get('step-form').locator('[data-test="job-select"] input')
@@ -81,15 +57,25 @@ test('a flow is made by mouse, and run', () =>
     await p.see(p.get('step-given').filter({ hasText: 'eu' }))
   }))
 
-test('a flow is made by keys', () =>
+test('a flow is made, run and answered by keys alone', { timeout: 120_000 }, () =>
   doTask('make a flow by keys', { user: 'admin' }, async (p) => {
     const name = nameOf('by-keys')
     const { keyboard } = p.page
-    await p.go('/flows/new')
-    await p.get('flow-name').fill(name)
-    await p.get('add-wait').focus()
+    const formField = (what: string) => `[data-test="step-form"] ${what}`
+    await p.go('/flows')
+    await tabTo(p, '[data-test="add-flow"]')
+    await keyboard.press('Enter')
+    await tabTo(p, '[data-test="flow-name"]')
+    await keyboard.type(name)
+    await tabTo(p, '[data-test="add-wait"]', 'Shift+Tab')
     await keyboard.press('Enter')
     await expect.poll(() => focused(p)).toBe('wait')
+    await keyboard.press('Enter')
+    await expect.poll(() => p.get('step-name').evaluate((e) => e === document.activeElement)).toBe(true)
+    await tabTo(p, formField('[data-test="step-seconds"]'))
+    await keyboard.press('Control+a')
+    await keyboard.type('1')
+    await tabTo(p, '[data-step="wait"]', 'Shift+Tab')
     await keyboard.press('a')
     await expect.poll(() => focused(p)).toBe('step')
     await keyboard.press('a')
@@ -99,7 +85,7 @@ test('a flow is made by keys', () =>
     await expect.poll(() => step(p, 'step-2').count()).toBe(0)
     await keyboard.press('Control+z')
     await p.see(step(p, 'step-2'))
-    await step(p, 'step').focus()
+    await tabTo(p, '[data-step="step"]')
     await keyboard.press('ArrowLeft')
     await expect.poll(() => focused(p)).toBe('wait')
     // From the first to the last one, besides the way over the second.
@@ -115,11 +101,15 @@ test('a flow is made by keys', () =>
     await keyboard.press('Enter')
     await p.see(step(p, 'last'))
     for (const one of ['last', 'step']) {
-      await step(p, one).focus()
+      await tabTo(p, '[data-step][tabindex="0"]', 'Shift+Tab')
+      if ((await focused(p)) !== one) await keyboard.press('ArrowLeft')
+      await expect.poll(() => focused(p)).toBe(one)
       await keyboard.press('Enter')
       await expect.poll(() => p.get('step-name').inputValue()).toBe(one)
-      await p.get('step-type').selectOption('approval')
-      await p.get('step-form').locator('textarea').first().fill('On?')
+      await tabTo(p, formField('[data-test="step-type"]'))
+      while ((await p.get('step-type').inputValue()) !== 'approval') await keyboard.press('ArrowDown')
+      await tabTo(p, formField('textarea'))
+      await keyboard.type('On?')
     }
     await p.see(p.get('flow-faults').getByText(p.w('flowEdit.fine')))
     await keyboard.press('Control+s')
@@ -127,6 +117,29 @@ test('a flow is made by keys', () =>
     const { document: saved } = await getFlow(p, name)
     expect(saved.steps.map((s) => [s.name, s.type])).toEqual([['wait', 'wait'], ['step', 'approval'], ['last', 'approval']])
     expect(saved.edges).toHaveLength(3)
+    // Run, and answered.
+    await keyboard.press('r')
+    await p.see(p.get('run-flow-go'))
+    await tabTo(p, '[data-test="run-flow-go"]')
+    await keyboard.press('Enter')
+    await p.see(p.get('flow-run-sentence'))
+    for (const one of ['step', 'last']) {
+      await p.see(step(p, one).and(p.page.locator('[data-state="running"]')), 60_000)
+      await tabTo(p, '[data-step][tabindex="0"]')
+      while ((await focused(p)) !== one) {
+        const at = await focused(p)
+        await keyboard.press('ArrowRight')
+        await expect.poll(() => focused(p)).not.toBe(at)
+      }
+      await keyboard.press('Enter')
+      await tabTo(p, '[data-test="step-approve"]')
+      await keyboard.press('Enter')
+      await keyboard.type('by keys')
+      await tabTo(p, '[data-test="step-go"]')
+      await keyboard.press('Enter')
+    }
+    await p.see(p.get('flow-run-sentence').locator('[data-state="success"]'), 60_000)
+    expect(p.clicks).toBe(0)
   }))
 
 test('a flow is made by one document, and says what is wrong at its place', () =>
@@ -212,6 +225,46 @@ test('a run breaks, and goes on from the step that failed', () =>
     await p.see(p.get('step-panel').getByText('done by hand'))
     await p.go('/flows')
     await p.see(p.page.locator(`[data-test="flow-row"][data-id="${id}"] .ticks [data-state="success"]`))
+  }))
+
+test('a job is mended, and its run goes on from there with the results that were good', { timeout: 120_000 }, () =>
+  doTask('a mended run goes on', { user: 'admin' }, async (p) => {
+    const job = stage.jobs[`mended-${stage.language}`]
+    const id = await addFlow(p, {
+      name: nameOf('mended'),
+      steps: [
+        { name: 'good', type: 'job', jobId: stage.jobs.stopped },
+        { name: 'bad', type: 'job', jobId: job },
+        { name: 'then', type: 'job', jobId: stage.jobs.stopped },
+      ],
+      edges: [{ from: 'good', to: 'bad' }, { from: 'bad', to: 'then' }],
+    })
+    await p.go(`/flows/${id}`)
+    await p.click(p.get('flow-run'))
+    await p.click(p.get('run-flow-go'))
+    await p.see(p.get('flow-run-sentence').locator('[data-state="failed"]'), 60_000)
+    const logOf = async (name: string) => {
+      await p.click(step(p, name))
+      await expect.poll(() => p.get('step-panel').locator('h2').textContent()).toContain(name)
+      return p.get('step-panel').locator('a[href*="/runs/"]').first().getAttribute('href')
+    }
+    const good = await logOf('good')
+    const bad = await logOf('bad')
+    const mend = await p.context.request.patch(`${p.url}/api/v1/jobs/${job}`, { data: { executorHandler: 'demoJobHandler' } })
+    expect(mend.status(), await mend.text()).toBe(200)
+    await p.click(p.get('run-rerun'))
+    await p.see(p.get('flow-run-sentence').locator('[data-state="success"]'), 60_000)
+    await p.see(step(p, 'then').and(p.page.locator('[data-state="success"]')))
+    expect(await logOf('good')).toBe(good)
+    const again = await logOf('bad')
+    expect(again).not.toBe(bad)
+    // From the job's run back to the run of the flow, at its step.
+    await p.click(p.get('step-panel').locator(`a[href="${again}"]`))
+    await p.see(p.get('run-sentence'))
+    await p.see(p.get('run-flow').filter({ hasText: `${nameOf('mended')} · bad` }))
+    await p.click(p.get('run-flow'))
+    await p.see(p.get('flow-run-sentence'))
+    await expect.poll(() => p.get('step-panel').locator('h2').textContent()).toContain('bad')
   }))
 
 const looks = [

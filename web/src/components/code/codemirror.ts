@@ -89,7 +89,8 @@ const colours = HighlightStyle.define([
 function common(language: Extension, label: string): Extension[] {
   return [
     EditorView.cspNonce.of(nonce),
-    EditorView.contentAttributes.of({ 'aria-label': label }),
+    // A text that one cannot write into is scrolled by keys, too.
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     lineNumbers(),
     highlightSpecialChars(),
     syntaxHighlighting(colours),
