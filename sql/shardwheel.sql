@@ -198,6 +198,17 @@ CREATE TABLE IF NOT EXISTS shardwheel_role (
   PRIMARY KEY (user_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
+CREATE TABLE IF NOT EXISTS shardwheel_outside (
+  user_id INT NOT NULL COMMENT 'of xxl_job_user: somebody else proves who that is',
+  username VARCHAR(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'of that row: whoever gets the id later is another one',
+  source VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'oidc, ldap',
+  subject_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of source and subject: by it the user is found',
+  subject VARCHAR(500) NOT NULL COMMENT 'for people; may be cut',
+  seen_ms BIGINT NOT NULL COMMENT 'last login, by the clock of the database; 0: the last try was refused',
+  PRIMARY KEY (user_id),
+  UNIQUE KEY shardwheel_outside_subject (subject_hash)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
 CREATE TABLE IF NOT EXISTS shardwheel_session (
   id CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the secret in the cookie',
   user_id INT NOT NULL,

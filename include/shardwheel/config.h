@@ -267,6 +267,12 @@ struct config {
     char *ssl_trust_store_type;
     int64_t hsts_ms; /* 0: none */
 
+    /* Who may log in; all reloadable. */
+    char *login_local;   /* all, none, names between commas */
+    char *login_mapping; /* the caller checks it */
+    int64_t login_outside_session_ms;
+    int64_t login_outside_tokens_ms;
+
     bool security_strict;
     bool core_dumps;
 

@@ -16,6 +16,13 @@ struct known_count {
     int64_t count; /* [lock] of admin */
 };
 
+/* Of the settings: who may log in. */
+struct login_rules {
+    char *local;                   /* shardwheel.login.local */
+    char *mapping;                 /* shardwheel.login.mapping */
+    int64_t session_ms, tokens_ms; /* of people from outside */
+};
+
 struct admin {
     struct admin_opts opts;                  /* [const] */
     const struct clock *clock;               /* [const] */
@@ -32,6 +39,7 @@ struct admin {
     struct log_limit login_log;              /* [atomic] of logins that were refused */
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
     unsigned weak_config;                    /* [lock] bits of weak.h: of the settings */
+    struct login_rules login_rules;          /* [lock] */
     struct executor_access access;           /* [lock] as the next one */
     int64_t access_timeout_ms;               /* [lock] */
     struct run_counts *run_counts;           /* [const] locks by itself */
@@ -41,6 +49,14 @@ struct admin {
 
 /* shardwheel.security.strict; no reload changes it. */
 bool admin_is_strict(const struct admin *a);
+/* How long people from outside are known: see outside.h. people/outside/outside.c */
+void admin_get_outside_limits(struct admin *a, int64_t *session_ms, int64_t *tokens_ms);
+/* Whether that user may log in by a password of ours. False when out of memory. people/outside/outside.c */
+bool admin_is_local_login(struct admin *a, const char *name);
+/* A copy of what counts for logins; false when out of memory. people/outside/outside.c */
+struct config;
+bool login_rules_make(const struct config *config, struct login_rules *out);
+void login_rules_fini(struct login_rules *rules);
 /* The alarms' settings, with the channels of the table, which are the caller's to free. alarms/alarms.c */
 struct alarms_opts;
 struct channel_rows;

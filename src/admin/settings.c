@@ -26,11 +26,12 @@ static void add_key(void *arg, const char *key, const char *value, const char *s
 enum err admin_set_config(struct admin *a, const struct config *config, struct errctx *ec)
 {
     struct buf fresh = {0}, old;
+    struct login_rules rules = {0}, old_rules;
 
     unsigned weak = weak_check_config(config);
 
     config_list(config, add_key, &fresh);
-    if (buf_failed(&fresh)) {
+    if (buf_failed(&fresh) || !login_rules_make(config, &rules)) {
         buf_fini(&fresh);
         return err_set(ec, ERR_NOMEM, "out of memory for the settings");
     }
@@ -38,8 +39,11 @@ enum err admin_set_config(struct admin *a, const struct config *config, struct e
     old = a->settings;
     a->settings = fresh;
     a->weak_config = weak;
+    old_rules = a->login_rules;
+    a->login_rules = rules;
     mutex_unlock(&a->lock);
     buf_fini(&old);
+    login_rules_fini(&old_rules);
     return ERR_OK;
 }
 

@@ -235,6 +235,19 @@ enum {
       "Content of trigger_msg of a successful run. short: only what is in no other column. long: "                     \
       "everything, in the layout of xxl-job 3.3 and later, for failures too; rows are several times "                  \
       "larger.")                                                                                                       \
+    X(LOGIN, "shardwheel.login.local", login_local, TEXT, "", "all", 0, 4000, KEY_RELOADABLE,                          \
+      "Who may log in with a password of xxl_job_user: all, none, or user names between commas. Leave a "              \
+      "few for the time when the provider of logins does not answer.")                                                 \
+    X(LOGIN, "shardwheel.login.mapping", login_mapping, TEXT, "", "", 0, 60000, KEY_RELOADABLE | KEY_LINES,            \
+      "What people of OpenID Connect or LDAP may do, by their groups there: rules between semicolons, such "           \
+      "as ops -> admin; team-pay -> user in pay-executor,other; *-readers -> reader. See users.md. Who fits "          \
+      "no rule is refused.")                                                                                           \
+    X(LOGIN, "shardwheel.login.outside-session", login_outside_session_ms, DURATION, "ms", "8h", MINUTE_MS,            \
+      90 * 24 * HOUR_MS, KEY_RELOADABLE,                                                                               \
+      "Time after which the sessions of these people end, and their groups are asked for again. Whoever is "           \
+      "removed at the provider is gone here after this time at the latest.")                                           \
+    X(LOGIN, "shardwheel.login.outside-tokens", login_outside_tokens_ms, DURATION, "ms", "7d", 0, 3650 * 24 * HOUR_MS, \
+      KEY_RELOADABLE, "Time after their last login during which their API tokens are accepted. 0: never.")             \
     X(SECURITY, "shardwheel.security.strict", security_strict, SWITCH, "", "off", 0, 1, 0,                             \
       "on: do not start with an access token or a database password that is empty or a public default, "               \
       "and refuse logins of users whose password is 123456; see security.md. off: only warn, at "                      \
@@ -268,6 +281,7 @@ enum {
     X(ALARM, "Alarms")                                                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
+    X(LOGIN, "Logins")                                                                                                 \
     X(SECURITY, "Security")                                                                                            \
     X(LOG, "Logging")                                                                                                  \
     X(CTL, "shardwheelctl")

@@ -3,6 +3,7 @@
 #include "shardwheel/ctl.h"
 #include "node/node.h"
 #include "node/watchdog.h"
+#include "shardwheel/admin/outside.h"
 #include "shardwheel/admin/weak.h"
 #include "shardwheel/job/times.h"
 
@@ -88,7 +89,8 @@ static struct config *reload(struct node *node, struct config *current, int argc
 
     errctx_clear(&ec);
     watchdog_tell_reload();
-    if (config_reload(current, argc, argv, environ, &fresh, &ec) || weak_check_strict(fresh, &ec)) {
+    if (config_reload(current, argc, argv, environ, &fresh, &ec) || weak_check_strict(fresh, &ec) ||
+        outside_check_config(fresh, &ec)) {
         config_destroy(fresh);
         log_error("config", "event=reload_refused error=%s effect=\"the settings stay as they are\"",
                   log_quote(ec.text).s);

@@ -2,6 +2,7 @@
 #include "node/node_impl.h"
 
 #include "shardwheel/admin/settings.h"
+#include "shardwheel/admin/outside.h"
 #include "shardwheel/admin/weak.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/coord.h"
@@ -359,6 +360,8 @@ enum err node_start(struct config *config, struct node **out, struct errctx *ec)
         return e;
     node->first = config;
     e = config->data_dir ? ERR_OK : weak_check_strict(config, ec);
+    if (!e)
+        e = outside_check_config(config, ec);
     if (!e)
         e = node_load_tls(node, ec);
     if (!e)

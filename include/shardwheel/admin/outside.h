@@ -68,6 +68,10 @@ struct outside_person {
 MUST_CHECK enum err admin_login_outside(struct admin *a, const struct outside_person *person, const struct origin *from,
                                         struct login *out, struct refusal *r);
 
+/* At start, and before a reload counts. ERR_INPUT: shardwheel.login.mapping, with where it stands. Pure. */
+struct config;
+MUST_CHECK enum err outside_check_config(const struct config *config, struct errctx *ec);
+
 /* ---- who may log in here: admin/people/outside/local.c ----------------------------------------------------------- */
 
 /* Whether shardwheel.login.local, "all", "none" or names between commas, lets that user log in by a password of ours.

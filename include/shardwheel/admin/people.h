@@ -7,6 +7,8 @@
  *             groups through a dialect or a Java admin makes it a plain user again; a change of the password alone,
  *             with role 0 and no groups as the dialects show them, does not.
  * Fields      username, password, oldPassword, role, groups; in the dialects permission.
+ * Outside     Of users whom somebody else proves (outside.h) nothing is changed here: REFUSED_STATE. They can be
+ *             removed.
  * Texts       Names and passwords are trimmed as Java does (what is not above a blank), and have 4 to 20 characters
  *             then: Java admins' pages take no others. api/v1 takes names up to 50, for users whom a proxy vouches for.
  */

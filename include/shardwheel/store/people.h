@@ -7,6 +7,8 @@
  *             case and blanks at the end make no difference.
  * Roles       A row of shardwheel_role counts only where the original's row has role 0 and no groups: whoever gives
  *             such a user another role or groups, a Java admin too, makes it a plain user.
+ * Outside     A row of shardwheel_outside says that somebody else proves who a user is. It counts for the user whose
+ *             name it has: another one who got the id of one who is gone is not meant.
  */
 #ifndef SHARDWHEEL_STORE_PEOPLE_H
 #define SHARDWHEEL_STORE_PEOPLE_H
@@ -24,6 +26,8 @@ struct user {
     char *permission;                 /* ids of groups between commas; NULL as in the column */
     char own_role[17];                /* "reader" or "runner" where a row of ours counts, else "" */
     char *own_groups;                 /* of that row; NULL: all groups */
+    char source[17];                  /* who proves him: "oidc", "ldap"; "": a password of ours */
+    int64_t seen_ms;                  /* ... when that was last, by the database's clock; 0: he was refused since */
 };
 
 void user_fini(struct user *u);
@@ -70,6 +74,24 @@ MUST_CHECK enum err store_find_missing_groups(struct store_session *s, int64_t *
 /* u->id does not count. ERR_STATE when the name is taken. */
 MUST_CHECK enum err store_add_user(struct store_session *s, const struct user *u, const struct audit_row *audit,
                                    int64_t *id, struct errctx *ec);
+/* Who a user is elsewhere. */
+struct outside_row {
+    char hash[65];       /* of source and subject: see outside_hash */
+    const char *source;  /* 16 characters at most */
+    const char *subject; /* for people: what is too long is cut */
+};
+/* The user, and that he is that one elsewhere. ERR_STATE when the name is taken. */
+MUST_CHECK enum err store_add_outside_user(struct store_session *s, const struct user *u,
+                                           const struct outside_row *outside, const struct audit_row *audit,
+                                           int64_t *id, struct errctx *ec);
+/* ERR_NOTFOUND when nobody here is that one. */
+MUST_CHECK enum err store_find_outside_user(struct store_session *s, const char *hash, struct user *out,
+                                            struct errctx *ec);
+/* He was proved again, now. */
+MUST_CHECK enum err store_touch_outside_user(struct store_session *s, int64_t id, struct errctx *ec);
+/* He is nobody any more: his sessions end, that of a Java admin too, and seen_ms is 0. */
+MUST_CHECK enum err store_end_outside_user(struct store_session *s, int64_t id, const struct audit_row *audit,
+                                           struct errctx *ec);
 /* Writes what differs between the two, but for id, name and token. ERR_CONFLICT when the row is not `from` any more,
  * ERR_NOTFOUND when it is gone. A new password ends all sessions of the user but `keep` (an id of shardwheel_session,
  * or NULL), and that of a Java admin unless `keep_java`. */

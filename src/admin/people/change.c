@@ -41,27 +41,34 @@ static enum err check_groups(struct admin *a, const struct person_change *change
     return admin_end(a, s, e, r);
 }
 
-/* "1,3,7", ascending, each once. */
-static char *join_groups(const struct person_change *change)
+char *groups_join(int64_t *ids, size_t count)
 {
-    int64_t *ids = calloc(change->group_count + 1, sizeof *ids);
     struct buf text = {0};
 
-    if (!ids)
-        return NULL;
-    if (change->group_count)
-        memcpy(ids, change->groups, change->group_count * sizeof *ids);
-    qsort(ids, change->group_count, sizeof *ids, compare_int64);
+    if (count)
+        qsort(ids, count, sizeof *ids, compare_int64);
     buf_append(&text, "", 0);
-    for (size_t i = 0; i < change->group_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (i && ids[i] == ids[i - 1])
             continue;
         if (text.len)
             buf_putc(&text, ',');
         buf_put_int(&text, ids[i]);
     }
-    free(ids);
     return buf_take(&text);
+}
+
+static char *join_groups(const struct person_change *change)
+{
+    int64_t *ids = calloc(change->group_count + 1, sizeof *ids);
+
+    if (!ids)
+        return NULL;
+    if (change->group_count)
+        memcpy(ids, change->groups, change->group_count * sizeof *ids);
+    char *text = groups_join(ids, change->group_count);
+    free(ids);
+    return text;
 }
 
 static enum err set_groups(const struct person_change *change, struct user *u, struct refusal *r)
@@ -184,6 +191,8 @@ enum err admin_change_person(struct admin *a, const struct actor *actor, int64_t
                    "nobody changes his own role or groups; his password he changes with the old one");
     if (!e)
         e = person_load(a, id, &from, r);
+    if (!e)
+        e = refuse_outside(&from, r);
     if (!e)
         e = apply(a, &change, &from, &to, r);
     if (!e)

@@ -88,6 +88,8 @@ static enum err change_once(struct admin *a, const struct actor *actor, int64_t 
     struct user from = {0}, to = {0};
     enum err e = person_load(a, id, &from, r);
 
+    if (!e)
+        e = refuse_outside(&from, r);
     if (!e && !user_copy(&from, &to))
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     if (!e && !str_is_blank(form->password))
@@ -142,6 +144,8 @@ static enum err change_own(struct admin *a, const struct identity *who, const ch
     struct user from = {0}, to = {0};
     enum err e = person_load(a, who->actor.user_id, &from, r);
 
+    if (!e)
+        e = refuse_outside(&from, r);
     if (!e && !user_copy(&from, &to))
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     if (!e)

@@ -95,6 +95,23 @@ enum proof_verdict proof_judge(const struct proof *proof, const struct login_fac
     return PROOF_BAD;
 }
 
+bool outside_is_over(const struct login_facts *facts, enum proof_verdict verdict, int64_t session_ms, int64_t tokens_ms)
+{
+    const struct user *u = &facts->user;
+
+    if (!u->source[0])
+        return false;
+    switch (verdict) {
+    case PROOF_BY_SESSION: return !u->seen_ms || facts->now_ms - facts->session.created_ms >= session_ms;
+    case PROOF_BY_TOKEN: return !u->seen_ms || facts->now_ms - u->seen_ms >= tokens_ms;
+    case PROOF_BY_HASH: return true; /* a password that a Java admin gave him is none */
+    case PROOF_BAD:
+    case PROOF_BY_JAVA:
+    case PROOF_BY_OTHERS: return false;
+    }
+    return true;
+}
+
 /* ---- identities -------------------------------------------------------------------------------------------------- */
 
 enum err identity_make(const struct user *u, struct identity *out, struct refusal *r)
@@ -184,10 +201,13 @@ static struct login_key make_key(const struct proof *proof, char hash[SECRET_HAS
 }
 
 /* That a use could not be noted is no reason to refuse it. */
-static void note_use(struct store_session *s, const struct login_facts *facts, enum proof_verdict verdict)
+static void note_use(struct store_session *s, const struct login_facts *facts, enum proof_verdict verdict,
+                     int64_t session_ms)
 {
+    int64_t longest_ms = facts->user.source[0] && session_ms < SESSION_LONGEST_MS ? session_ms : SESSION_LONGEST_MS;
+
     if (verdict == PROOF_BY_SESSION && facts->now_ms - facts->session.used_ms >= TOUCH_MS)
-        (void)!store_touch_session(s, facts->session.id, SESSION_LONGEST_MS, NULL);
+        (void)!store_touch_session(s, facts->session.id, longest_ms, NULL);
     if (verdict == PROOF_BY_TOKEN && facts->now_ms - facts->token.used_ms >= TOUCH_MS)
         (void)!store_touch_token(s, facts->token.id, NULL);
 }
@@ -217,22 +237,27 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
     struct login_key key = make_key(proof, hash);
     struct login_facts facts = {0};
     struct store_session *s = NULL;
+    int64_t session_ms, tokens_ms;
     int length = 0;
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
+    admin_get_outside_limits(a, &session_ms, &tokens_ms);
     e = store_load_login(s, &key, &facts, &r->text);
     if (!e)
         e = store_get_password_length(s, &length, &r->text);
     enum proof_verdict verdict = e ? PROOF_BAD : proof_judge(proof, &facts, length);
     /* A cookie with the hash of a password that everybody knows can be made by everybody. */
-    if (verdict == PROOF_BY_HASH && admin_is_strict(a) && weak_is_password_hash(facts.user.password))
+    if (verdict == PROOF_BY_HASH && ((admin_is_strict(a) && weak_is_password_hash(facts.user.password)) ||
+                                     !admin_is_local_login(a, facts.user.name)))
+        verdict = PROOF_BAD;
+    if (!e && outside_is_over(&facts, verdict, session_ms, tokens_ms))
         verdict = PROOF_BAD;
     if (e == ERR_NOTFOUND || (!e && verdict == PROOF_BAD)) {
         e = refuse(r, REFUSED_UNKNOWN, NULL, "nobody is logged in by that");
     } else if (!e) {
-        note_use(s, &facts, verdict);
+        note_use(s, &facts, verdict, session_ms);
         e = make_identity(proof, &facts, verdict, out, r);
     }
     login_facts_fini(&facts);

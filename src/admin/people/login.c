@@ -4,6 +4,7 @@
 
 #include "admin/audit.h"
 #include "admin/people/identity.h"
+#include "admin/people/login_impl.h"
 #include "admin/people/password.h"
 #include "admin/people/throttle.h"
 #include "shardwheel/admin/weak.h"
@@ -35,11 +36,10 @@ static enum err make_row(struct audit_diff *d, struct identity *who, const struc
 
 /* ---- login ------------------------------------------------------------------------------------------------------- */
 
-static enum err begin_session(struct store_session *s, const struct login_form *form, const struct origin *from,
+static enum err begin_session(struct store_session *s, int64_t lives_ms, const struct origin *from,
                               const struct audit_row *audit, struct login *login, struct refusal *r)
 {
-    struct session_row row = {.user_id = login->user.id,
-                              .lives_ms = form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS};
+    struct session_row row = {.user_id = login->user.id, .lives_ms = lives_ms};
     enum err e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &r->text);
 
     if (!e) {
@@ -55,8 +55,8 @@ static enum err begin_session(struct store_session *s, const struct login_form *
     return e;
 }
 
-static enum err let_in(struct store_session *s, const struct login_form *form, const struct origin *from,
-                       struct login *login, struct refusal *r)
+enum err login_let_in(struct store_session *s, bool row, int64_t lives_ms, const struct origin *from,
+                      struct login *login, struct refusal *r)
 {
     struct audit_diff d;
     struct identity who = {0};
@@ -65,11 +65,11 @@ static enum err let_in(struct store_session *s, const struct login_form *form, c
 
     if (!e)
         e = store_get_password_length(s, &length, &r->text);
-    login->row = form->row && password_column_is_md5(length) && strlen(login->user.password) == 32;
+    login->row = row && password_column_is_md5(length) && strlen(login->user.password) == 32;
     if (!e && login->row)
         e = store_write_audit(s, &d.row, &r->text);
     else if (!e)
-        e = begin_session(s, form, from, &d.row, login, r);
+        e = begin_session(s, lives_ms, from, &d.row, login, r);
     audit_fini(&d);
     identity_fini(&who);
     return e;
@@ -77,7 +77,7 @@ static enum err let_in(struct store_session *s, const struct login_form *form, c
 
 /* An unknown name leaves a row as well, or the time taken would tell it from a wrong password. The name itself does not
  * stand there: people type passwords in its place. */
-static void note_refusal(struct admin *a, struct store_session *s, const struct user *u, const struct origin *from)
+void login_note_refusal(struct admin *a, struct store_session *s, const struct user *u, const struct origin *from)
 {
     char nameless[] = "";
     struct user nobody = {.name = nameless};
@@ -110,6 +110,12 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
     e = throttle_try(a, s, &t, login->user.password, form->password, &right, r);
     if (e)
         return e;
+    if (right && (login->user.source[0] || !admin_is_local_login(a, login->user.name))) {
+        counters_add(a->counters, COUNTER_LOGINS_REFUSED, 1);
+        login_note_refusal(a, s, &login->user, from);
+        return refuse(r, REFUSED_OFF, NULL,
+                      "this user does not log in with a password here: use your organization's login");
+    }
     barred = right && admin_is_strict(a) && weak_is_password_hash(login->user.password);
     counters_add(a->counters, right && !barred ? COUNTER_LOGINS : COUNTER_LOGINS_REFUSED, 1);
     if (barred)
@@ -117,8 +123,8 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
                       "the password is one that everybody knows, and shardwheel.security.strict is on: an "
                       "administrator must give you another");
     if (right)
-        return let_in(s, form, from, login, r);
-    note_refusal(a, s, &login->user, from);
+        return login_let_in(s, form->row, form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS, from, login, r);
+    login_note_refusal(a, s, &login->user, from);
     return refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
 }
 

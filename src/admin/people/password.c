@@ -40,6 +40,20 @@ void password_hash(int column_length, const char *password, char out[65])
         sha256_hex(password, out);
 }
 
+/* Java admins of 2.x take a cookie with the value of the column: so it must be a secret. */
+enum err password_make_none(char out[PASSWORD_NONE_MAX], struct errctx *ec)
+{
+    out[0] = '!';
+    return random_hex(out + 1, (PASSWORD_NONE_MAX - 2) / 2, ec);
+}
+
+bool password_is_none(const char *stored)
+{
+    size_t len = strlen(stored);
+
+    return len != 32 && len != 64;
+}
+
 struct trimmed text_trim(const char *text)
 {
     struct trimmed t = {text, strlen(text)};

@@ -18,6 +18,12 @@ bool password_column_is_md5(int column_length);
 /* In the form of the column's generation. */
 void password_hash(int column_length, const char *password, char out[65]);
 
+/* A value of the column that no password fits, here and in Java admins, and that nobody can guess: as long as no hash
+ * is. */
+#define PASSWORD_NONE_MAX 42
+MUST_CHECK enum err password_make_none(char out[PASSWORD_NONE_MAX], struct errctx *ec);
+bool password_is_none(const char *stored); /* it is neither form of a hash */
+
 /* A text without what is not above a blank at both ends, as String.trim of Java. */
 struct trimmed {
     const char *at;

@@ -76,7 +76,17 @@ bool user_copy(const struct user *from, struct user *out)
     return true;
 }
 
-static void put_audit(struct audit_diff *d, const struct user *from, const struct user *to)
+enum err refuse_outside(const struct user *u, struct refusal *r)
+{
+    if (!u->source[0])
+        return ERR_OK;
+    return refuse(r, REFUSED_STATE, NULL,
+                  "role, groups and password of this user come from %s, and follow shardwheel.login.mapping at each "
+                  "login",
+                  u->source);
+}
+
+void person_put_audit(struct audit_diff *d, const struct user *from, const struct user *to)
 {
     static const struct user none;
 
@@ -158,7 +168,7 @@ enum err person_write(struct admin *a, const struct actor *actor, const struct u
     enum err e = admin_take_session(a, &s, r);
 
     audit_begin(&d, !from ? AUDIT_ADDED : to ? AUDIT_CHANGED : AUDIT_REMOVED);
-    put_audit(&d, from, to);
+    person_put_audit(&d, from, to);
     if (!e)
         e = audit_end(&d, actor,
                       !from ? "user.add"

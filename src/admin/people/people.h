@@ -18,6 +18,13 @@ MUST_CHECK enum err person_write(struct admin *a, const struct actor *actor, con
 MUST_CHECK enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r);
 /* The password in the form of the column, once it was checked. */
 MUST_CHECK enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r);
+/* REFUSED_STATE of a user whose role, groups and password come from elsewhere. */
+MUST_CHECK enum err refuse_outside(const struct user *u, struct refusal *r);
+/* Fields of a change of a user. */
+struct audit_diff;
+void person_put_audit(struct audit_diff *d, const struct user *from, const struct user *to);
+/* Ids as their columns have them: ascending, each once, between commas. `ids` is put in order. NULL: no memory. */
+char *groups_join(int64_t *ids, size_t count);
 bool user_copy(const struct user *from, struct user *out); /* false when out of memory */
 
 #endif

@@ -28,13 +28,14 @@ enum err users_start(struct store_session *s, struct errctx *ec)
     enum err e = store_get_features(s, &features, ec);
 
     if (!e)
-        store_start_sql(s, features.user_token ? "SELECT " USER_COLUMNS ", u.token" : "SELECT " USER_COLUMNS ", NULL");
+        store_start_sql(s, features.user_token ? "SELECT " USER_COLUMNS ", u.token, o.source, o.seen_ms"
+                                               : "SELECT " USER_COLUMNS ", NULL, o.source, o.seen_ms");
     return e;
 }
 
 enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec)
 {
-    struct user u = {.id = db_int(rows, 0), .role = db_int(rows, 3)};
+    struct user u = {.id = db_int(rows, 0), .role = db_int(rows, 3), .seen_ms = db_int(rows, 9)};
 
     u.name = str_copy(db_text_or_empty(rows, 1));
     u.permission = str_copy(db_text(rows, 4));
@@ -42,6 +43,7 @@ enum err users_read(const struct db_rows *rows, struct user *out, struct errctx 
     snprintf(u.password, sizeof u.password, "%s", db_text_or_empty(rows, 2));
     snprintf(u.own_role, sizeof u.own_role, "%s", db_text_or_empty(rows, 5));
     snprintf(u.token, sizeof u.token, "%s", db_text_or_empty(rows, 7));
+    snprintf(u.source, sizeof u.source, "%s", db_text_or_empty(rows, 8));
     if (!u.name || (db_text(rows, 4) && !u.permission) || (db_text(rows, 6) && !u.own_groups)) {
         user_fini(&u);
         return err_set(ec, ERR_NOMEM, "out of memory");
@@ -50,7 +52,7 @@ enum err users_read(const struct db_rows *rows, struct user *out, struct errctx 
     return ERR_OK;
 }
 
-/* Sends what start_select began. */
+/* Sends what users_select began. */
 static enum err read_list(struct store_session *s, struct user **out, size_t *count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
@@ -76,7 +78,7 @@ static enum err read_list(struct store_session *s, struct user **out, size_t *co
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static enum err start_select(struct store_session *s, struct errctx *ec)
+enum err users_select(struct store_session *s, struct errctx *ec)
 {
     enum err e = users_start(s, ec);
 
@@ -85,7 +87,7 @@ static enum err start_select(struct store_session *s, struct errctx *ec)
     return e;
 }
 
-static enum err read_one(struct store_session *s, struct user *out, struct errctx *ec)
+enum err users_read_one(struct store_session *s, struct user *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     enum err e = store_query_sql(s, &rows, ec);
@@ -98,22 +100,22 @@ static enum err read_one(struct store_session *s, struct user *out, struct errct
 
 enum err store_find_user(struct store_session *s, const char *name, struct user *out, struct errctx *ec)
 {
-    enum err e = start_select(s, ec);
+    enum err e = users_select(s, ec);
 
     if (!e) {
         sql_put(&s->sql, " WHERE u.username = ? ORDER BY u.id LIMIT 1", name);
-        e = read_one(s, out, ec);
+        e = users_read_one(s, out, ec);
     }
     return e ? err_wrap(ec, e, "read a user") : ERR_OK;
 }
 
 static enum err load_user(struct store_session *s, int64_t id, bool lock, struct user *out, struct errctx *ec)
 {
-    enum err e = start_select(s, ec);
+    enum err e = users_select(s, ec);
 
     if (!e) {
         sql_put(&s->sql, " WHERE u.id = ??", id, sql_word(lock ? " FOR UPDATE" : ""));
-        e = read_one(s, out, ec);
+        e = users_read_one(s, out, ec);
     }
     return e ? err_wrap(ec, e, "read user %" PRId64, id) : ERR_OK;
 }
@@ -143,7 +145,7 @@ static void put_filter(struct sqlbuf *q, const struct user_filter *filter)
 enum err store_load_users(struct store_session *s, const struct user_filter *filter, struct user **out, size_t *count,
                           struct errctx *ec)
 {
-    enum err e = start_select(s, ec);
+    enum err e = users_select(s, ec);
 
     if (!e) {
         put_filter(&s->sql, filter);

@@ -6,16 +6,22 @@
 #include "shardwheel/store/people.h"
 #include "store/conn/rows.h"
 
-/* Of the tables u (xxl_job_user) and r (shardwheel_role); USER_TOKEN follows them, by the features. */
+/* Of the tables u (xxl_job_user) and r (shardwheel_role); token, source and seen_ms follow them. */
 #define USER_COLUMNS "u.id, u.username, u.password, u.role, u.permission, r.role, r.job_groups"
 #define USER_ROLE_JOIN                                                                                                 \
-    " LEFT JOIN shardwheel_role r ON r.user_id = u.id AND u.role = 0 AND COALESCE(u.permission, '') = ''"
+    " LEFT JOIN shardwheel_role r ON r.user_id = u.id AND u.role = 0 AND COALESCE(u.permission, '') = ''"              \
+    " LEFT JOIN shardwheel_outside o ON o.user_id = u.id AND o.username = CONVERT(u.username USING utf8mb4) "          \
+    "COLLATE utf8mb4_bin"
 
-/* Starts a SELECT with USER_COLUMNS and the token: columns 0 to 7. */
+/* Starts a SELECT with USER_COLUMNS, token, source and seen_ms: columns 0 to 9. */
 MUST_CHECK enum err users_start(struct store_session *s, struct errctx *ec);
 /* ERR_NOMEM alone. */
 MUST_CHECK enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec);
 /* store_load_user with its row locked, within a transaction. */
 MUST_CHECK enum err users_lock(struct store_session *s, int64_t id, struct user *out, struct errctx *ec);
+/* Sends the SELECT of one user. ERR_NOTFOUND. */
+MUST_CHECK enum err users_read_one(struct store_session *s, struct user *out, struct errctx *ec);
+/* Begins it: all but its WHERE. */
+MUST_CHECK enum err users_select(struct store_session *s, struct errctx *ec);
 
 #endif

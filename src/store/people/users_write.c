@@ -22,6 +22,7 @@ static enum err forget_user(struct store_session *s, int64_t id, struct errctx *
         "DELETE FROM shardwheel_role WHERE user_id = ",
         "DELETE FROM shardwheel_session WHERE user_id = ",
         "DELETE FROM shardwheel_token WHERE user_id = ",
+        "DELETE FROM shardwheel_outside WHERE user_id = ",
     };
     enum err e = ERR_OK;
 
@@ -54,8 +55,21 @@ static enum err insert_user(struct store_session *s, const struct user *u, int64
     return e;
 }
 
-enum err store_add_user(struct store_session *s, const struct user *u, const struct audit_row *audit, int64_t *id,
-                        struct errctx *ec)
+/* A row of the same person may be left of a user whom a Java admin has removed. */
+static enum err insert_outside(struct store_session *s, int64_t id, const struct user *u,
+                               const struct outside_row *outside, struct errctx *ec)
+{
+    enum err e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_outside WHERE subject_hash = ?", outside->hash);
+
+    return e ? e
+             : store_exec(s, NULL, ec,
+                          "INSERT INTO shardwheel_outside (user_id, username, source, subject_hash, subject, seen_ms) "
+                          "VALUES (?, ?, ?, ?, ?, " STORE_NOW_MS ")",
+                          id, u->name, outside->source, outside->hash, sql_fitted(outside->subject, 500, TEXT_AS_IS));
+}
+
+static enum err add_user(struct store_session *s, const struct user *u, const struct outside_row *outside,
+                         const struct audit_row *audit, int64_t *id, struct errctx *ec)
 {
     struct audit_row row = audit ? *audit : (struct audit_row){0};
     int64_t made = 0;
@@ -72,12 +86,26 @@ enum err store_add_user(struct store_session *s, const struct user *u, const str
         e = forget_user(s, made, ec);
     if (!e && u->own_role[0])
         e = write_role(s, made, u, ec);
+    if (!e && outside)
+        e = insert_outside(s, made, u, outside, ec);
     row.target = made;
     e = store_end_audited(s, e, audit ? &row : NULL, ec);
     if (e)
         return err_wrap(ec, e, "add a user");
     *id = made;
     return ERR_OK;
+}
+
+enum err store_add_user(struct store_session *s, const struct user *u, const struct audit_row *audit, int64_t *id,
+                        struct errctx *ec)
+{
+    return add_user(s, u, NULL, audit, id, ec);
+}
+
+enum err store_add_outside_user(struct store_session *s, const struct user *u, const struct outside_row *outside,
+                                const struct audit_row *audit, int64_t *id, struct errctx *ec)
+{
+    return add_user(s, u, outside, audit, id, ec);
 }
 
 static bool same_text(const char *a, const char *b)

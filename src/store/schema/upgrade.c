@@ -21,7 +21,7 @@ static const struct {
     {2, "shardwheel_told"},         {2, "shardwheel_primary"},   {3, "shardwheel_flow"},
     {3, "shardwheel_flow_version"}, {3, "shardwheel_flow_run"},  {3, "shardwheel_flow_step"},
     {3, "shardwheel_flow_item"},    {3, "shardwheel_flow_fire"}, {3, "shardwheel_flow_request"},
-    {3, "shardwheel_flow_alarm"},
+    {3, "shardwheel_flow_alarm"},   {3, "shardwheel_outside"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the

@@ -175,7 +175,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     39);
+                     40);
     store_destroy(st);
 }
 
@@ -204,6 +204,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_told\nmade table shardwheel_removed\n"
                         "made table shardwheel_audit\n"
                         "made table shardwheel_role\n"
+                        "made table shardwheel_outside\n"
                         "made table shardwheel_session\n"
                         "made table shardwheel_token\n"
                         "made table shardwheel_login\n"
@@ -391,6 +392,7 @@ static void tables_of_the_version_before_are_upgraded(void **state)
     assert_false(f.own_complete);
     assert_ok(store_install_schema(st, note, &report, &password, ec));
     assert_string_equal(report.data, "made table shardwheel_primary\n"
+                                     "made table shardwheel_outside\n"
                                      "made table shardwheel_flow\nmade table shardwheel_flow_version\n"
                                      "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
                                      "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"
