@@ -273,6 +273,18 @@ struct config {
     int64_t login_outside_session_ms;
     int64_t login_outside_tokens_ms;
 
+    /* OpenID Connect. */
+    char *oidc_issuer; /* empty: not used */
+    char *oidc_client_id;
+    char *oidc_client_secret; /* secret */
+    char *oidc_scopes;
+    char *oidc_name_claims;
+    char *oidc_groups_claims;
+    char *oidc_title;
+    char *oidc_redirect_uri;
+    char *oidc_ca;
+    int64_t oidc_skew_ms;
+
     bool security_strict;
     bool core_dumps;
 

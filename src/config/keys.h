@@ -238,7 +238,7 @@ enum {
     X(LOGIN, "shardwheel.login.local", login_local, TEXT, "", "all", 0, 4000, KEY_RELOADABLE,                          \
       "Who may log in with a password of xxl_job_user: all, none, or user names between commas. Leave a "              \
       "few for the time when the provider of logins does not answer.")                                                 \
-    X(LOGIN, "shardwheel.login.mapping", login_mapping, TEXT, "", "", 0, 60000, KEY_RELOADABLE | KEY_LINES,            \
+    X(LOGIN, "shardwheel.login.mapping", login_mapping, TEXT, "", "", 0, 20000, KEY_RELOADABLE | KEY_LINES,            \
       "What people of OpenID Connect or LDAP may do, by their groups there: rules between semicolons, such "           \
       "as ops -> admin; team-pay -> user in pay-executor,other; *-readers -> reader. See users.md. Who fits "          \
       "no rule is refused.")                                                                                           \
@@ -248,6 +248,29 @@ enum {
       "removed at the provider is gone here after this time at the latest.")                                           \
     X(LOGIN, "shardwheel.login.outside-tokens", login_outside_tokens_ms, DURATION, "ms", "7d", 0, 3650 * 24 * HOUR_MS, \
       KEY_RELOADABLE, "Time after their last login during which their API tokens are accepted. 0: never.")             \
+    X(OIDC, "shardwheel.oidc.issuer", oidc_issuer, TEXT, "", "", 0, 500, 0,                                            \
+      "Issuer of an OpenID Connect provider, exactly as in its discovery document, such as "                           \
+      "https://login.example.com/realms/main. Empty: not used. See users.md.")                                         \
+    X(OIDC, "shardwheel.oidc.client-id", oidc_client_id, TEXT, "", "", 0, 300, 0,                                      \
+      "Client id that the provider has given to this console.")                                                        \
+    X(OIDC, "shardwheel.oidc.client-secret", oidc_client_secret, TEXT, "", "", 0, 1000, KEY_SECRET,                    \
+      "Its client secret. Empty: a public client, protected by PKCE only.")                                            \
+    X(OIDC, "shardwheel.oidc.scopes", oidc_scopes, TEXT, "", "openid profile email", 0, 500, 0,                        \
+      "Scopes to ask for, between spaces. Some providers tell groups only with a scope such as groups.")               \
+    X(OIDC, "shardwheel.oidc.name-claims", oidc_name_claims, TEXT, "", "preferred_username,email", 1, 500, 0,          \
+      "Claims between commas: the first one that is there becomes the user name of a new user.")                       \
+    X(OIDC, "shardwheel.oidc.groups-claims", oidc_groups_claims, TEXT, "", "groups", 0, 500, 0,                        \
+      "Claims between commas that hold groups, for shardwheel.login.mapping. A dot goes into an object: "              \
+      "realm_access.roles.")                                                                                           \
+    X(OIDC, "shardwheel.oidc.title", oidc_title, TEXT, "", "", 0, 60, 0,                                               \
+      "Text of the button on the login page. Empty: a text in the language of the page.")                              \
+    X(OIDC, "shardwheel.oidc.redirect-uri", oidc_redirect_uri, TEXT, "", "", 0, 500, 0,                                \
+      "URL of this console for the provider: it ends with /auth/oidc/callback, and is registered there. "              \
+      "Empty: made of the host name that the browser uses.")                                                           \
+    X(OIDC, "shardwheel.oidc.ca", oidc_ca, TEXT, "", "", 0, 1000, 0,                                                   \
+      "PEM file with the CA certificates for the provider. Empty: those of the system.")                               \
+    X(OIDC, "shardwheel.oidc.clock-skew", oidc_skew_ms, DURATION, "ms", "60s", 0, 10 * MINUTE_MS, 0,                   \
+      "Difference that the clocks of the provider and of this node may have.")                                         \
     X(SECURITY, "shardwheel.security.strict", security_strict, SWITCH, "", "off", 0, 1, 0,                             \
       "on: do not start with an access token or a database password that is empty or a public default, "               \
       "and refuse logins of users whose password is 123456; see security.md. off: only warn, at "                      \
@@ -282,6 +305,7 @@ enum {
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
     X(LOGIN, "Logins")                                                                                                 \
+    X(OIDC, "OpenID Connect")                                                                                          \
     X(SECURITY, "Security")                                                                                            \
     X(LOG, "Logging")                                                                                                  \
     X(CTL, "shardwheelctl")
