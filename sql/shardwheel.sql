@@ -100,6 +100,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_job (
   retention_days INT NULL COMMENT 'of its log rows; NULL: as all others',
   tags VARCHAR(512) NULL COMMENT 'words between commas',
   update_time DATETIME NULL,
+  kept_logs TINYINT NULL COMMENT 'whose logs are kept: 0 none, 1 failed runs, 2 all; NULL: as shardwheel.kept-logs says',
   PRIMARY KEY (job_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
@@ -394,4 +395,16 @@ CREATE TABLE IF NOT EXISTS shardwheel_flow_alarm (
   at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
   PRIMARY KEY (id),
   KEY shardwheel_flow_alarm_at (at_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_kept_log (
+  log_id BIGINT NOT NULL COMMENT 'row of xxl_job_log whose log it is',
+  job_id INT NOT NULL,
+  at_ms BIGINT NOT NULL COMMENT 'when its executor gave it, by the clock of the database',
+  bytes INT NOT NULL COMMENT 'of data',
+  text_bytes INT NOT NULL COMMENT 'of the text',
+  is_cut TINYINT NOT NULL COMMENT '1: lines in its middle or at its end were left out; a line in it says so',
+  data MEDIUMBLOB NOT NULL COMMENT 'the text in UTF-8, as zlib compresses it',
+  PRIMARY KEY (log_id),
+  KEY shardwheel_kept_log_at (at_ms, bytes)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

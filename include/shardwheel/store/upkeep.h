@@ -55,7 +55,8 @@ struct clean_walk {
  * with these; without it `count` may be 0. Rows that are open and marked are left out: their fires are somebody's. */
 MUST_CHECK enum err store_find_expired(struct store_session *s, struct clean_walk *walk, size_t max, int64_t *ids,
                                        size_t *count, bool *done, struct errctx *ec);
-/* Removes those of them that still are what store_find_expired looks for. One statement, which commits. */
+/* Removes those of them that still are what store_find_expired looks for, and their kept logs before. Each of the two
+ * statements commits. */
 MUST_CHECK enum err store_delete_expired(struct store_session *s, const struct clean_walk *walk, const int64_t *ids,
                                          size_t count, size_t *deleted, struct errctx *ec);
 /* Removes settings of jobs that are gone, at most 500, if they were written before `before_s`: a job and its settings

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of the log of jobs that were removed: found in small pieces, and removed by their ids. */
+#include "shardwheel/store/kept.h"
 #include "store/job/job_impl.h"
 
 #define STEP_IDS 20000 /* ids that one statement looks at where no index helps */
@@ -68,6 +69,8 @@ enum err store_delete_removed(struct store_session *s, int64_t job_id, int64_t b
         return ERR_OK;
     if (!e)
         e = find_rows(s, &r, ids, &count, &upto, ec);
+    if (!e && count > 0)
+        e = store_drop_kept(s, ids, count, ec);
     if (!e && count > 0) {
         sql_id_among(store_start_sql(s, "DELETE FROM xxl_job_log WHERE "), ids, count);
         e = store_write_sql(s, NULL, ec);

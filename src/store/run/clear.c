@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of the log removed for people, some at a time. */
 #include "store/conn/session.h"
+#include "shardwheel/store/kept.h"
 #include "shardwheel/store/runs.h"
 
 #include <stdlib.h>
@@ -12,6 +13,9 @@ enum err store_clear_runs(struct store_session *s, int64_t *ids, size_t count, s
 
     if (count > 0) {
         qsort(ids, count, sizeof *ids, compare_int64);
+        e = store_drop_kept(s, ids, count, ec);
+    }
+    if (count > 0 && !e) {
         struct sqlbuf *q = store_start_sql(s, "DELETE FROM xxl_job_log WHERE ");
         sql_id_among(q, ids, count);
         /* The fire is not over: nobody has sent it, or nobody knows what came of it yet. */

@@ -21,7 +21,7 @@ static const struct {
     {2, "shardwheel_told"},         {2, "shardwheel_primary"},   {3, "shardwheel_flow"},
     {3, "shardwheel_flow_version"}, {3, "shardwheel_flow_run"},  {3, "shardwheel_flow_step"},
     {3, "shardwheel_flow_item"},    {3, "shardwheel_flow_fire"}, {3, "shardwheel_flow_request"},
-    {3, "shardwheel_flow_alarm"},   {3, "shardwheel_outside"},
+    {3, "shardwheel_flow_alarm"},   {3, "shardwheel_outside"},   {3, "shardwheel_kept_log"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the
@@ -37,6 +37,8 @@ static const struct {
     {2, "shardwheel_cluster", "zone_cron", "VARCHAR(80) NULL COMMENT 'zone of cron expressions, likewise'"},
     {2, "shardwheel_shard", "claims",
      "BIGINT NOT NULL DEFAULT 0 COMMENT 'raised by each claim where several servers take writes (Galera)'"},
+    {3, "shardwheel_job", "kept_logs",
+     "TINYINT NULL COMMENT 'whose logs are kept: 0 none, 1 failed runs, 2 all; NULL: as shardwheel.kept-logs says'"},
     {3, "shardwheel_node", "flows", "TINYINT NOT NULL DEFAULT 0 COMMENT '1: it knows flows'"},
 };
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shardwheel/store/kept.h"
 #include "shardwheel/store/schema.h"
 #include "shardwheel/store/upkeep.h"
 #include "store/conn/datetime.h"
@@ -167,7 +168,9 @@ enum err store_delete_expired(struct store_session *s, const struct clean_walk *
     struct db_effect effect = {0};
     enum err e = ERR_OK;
 
-    if (count > 0) {
+    if (count > 0)
+        e = store_drop_kept(s, ids, count, ec);
+    if (count > 0 && !e) {
         struct sqlbuf *q = store_start_sql(s, "DELETE FROM xxl_job_log WHERE ");
         sql_id_among(q, ids, count);
         sql_puts(q, " AND ");

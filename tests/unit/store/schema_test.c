@@ -214,7 +214,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
                         "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"
                         "made table shardwheel_flow_request\n"
-                        "made table shardwheel_flow_alarm\n"
+                        "made table shardwheel_flow_alarm\nmade table shardwheel_kept_log\n"
                         "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
@@ -397,8 +397,9 @@ static void tables_of_the_version_before_are_upgraded(void **state)
                                      "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
                                      "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"
                                      "made table shardwheel_flow_request\n"
-                                     "made table shardwheel_flow_alarm\n"
+                                     "made table shardwheel_flow_alarm\nmade table shardwheel_kept_log\n"
                                      "added column shardwheel_shard.claims\n"
+                                     "added column shardwheel_job.kept_logs\n"
                                      "added column shardwheel_node.flows\n");
     /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */
     char *upgraded = describe();
