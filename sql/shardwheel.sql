@@ -210,6 +210,14 @@ CREATE TABLE IF NOT EXISTS shardwheel_outside (
   UNIQUE KEY shardwheel_outside_subject (subject_hash)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
+CREATE TABLE IF NOT EXISTS shardwheel_password (
+  user_id INT NOT NULL,
+  stands_for VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'this row counts while xxl_job_user.password has this value, which no Java admin takes for a password',
+  hash VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'argon2id, with its parameters and its salt',
+  weak TINYINT NOT NULL DEFAULT 0 COMMENT '1: of a password that everybody knows',
+  PRIMARY KEY (user_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
 CREATE TABLE IF NOT EXISTS shardwheel_session (
   id CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the secret in the cookie',
   user_id INT NOT NULL,

@@ -95,6 +95,7 @@ enum ctl_verb {
     CTL_FLOW_CANCEL,
     CTL_FLOW_RERUN,
     CTL_FLOW_STEP,
+    CTL_SET_PASSWORD,
     CTL_JOBS, /* from here on over api/v1, without a database */
     CTL_RUNS,
     CTL_START,
@@ -286,6 +287,7 @@ struct config {
     int64_t oidc_skew_ms;
 
     bool security_strict;
+    bool strong_passwords;
     bool core_dumps;
 
     enum log_level log_level;   /* reloadable */

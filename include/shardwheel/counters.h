@@ -135,6 +135,8 @@
       "Logins with name and password. throttled: refused without a check.")                                            \
     X(LOGINS_REFUSED, COUNTER, "shardwheel_logins_total", "result=\"refused\"", "")                                    \
     X(LOGINS_THROTTLED, COUNTER, "shardwheel_logins_total", "result=\"throttled\"", "")                                \
+    X(PASSWORD_HASHES, COUNTER, "shardwheel_password_hashes_total", "",                                                \
+      "argon2id hashes of passwords that were computed. Each takes 19 MiB, and at most two are computed at once.")     \
     X(CONSOLE_SESSIONS, GAUGE, "shardwheel_console_sessions", "",                                                      \
       "Sessions of users on all nodes. Only on the owner of shard 0, once a minute; 0 on others.")                     \
     X(QUESTIONS_YES, COUNTER, "shardwheel_questions_total", "answer=\"yes\"",                                          \

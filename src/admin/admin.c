@@ -16,6 +16,8 @@ enum err admin_create(const struct admin_opts *opts, const struct clock *clock, 
     a->clock = clock;
     a->counters = counters;
     enum err e = identity_cache_init(&a->identities, ec);
+    if (!e && (e = hashing_init(&a->hashing, counters, ec)) != ERR_OK)
+        identity_cache_fini(&a->identities);
     if (e) {
         free(a);
         return e;
@@ -43,6 +45,7 @@ void admin_destroy(struct admin *a)
         return;
     overview_cache_fini(&a->overviews);
     identity_cache_fini(&a->identities);
+    hashing_fini(&a->hashing);
     run_clearing_destroy(a->clears);
     run_counts_destroy(a->run_counts);
     buf_fini(&a->settings);

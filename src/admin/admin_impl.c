@@ -8,6 +8,11 @@ bool admin_is_strict(const struct admin *a)
     return a->opts.config && a->opts.config->security_strict;
 }
 
+bool admin_has_strong_passwords(const struct admin *a)
+{
+    return a->opts.config && a->opts.config->strong_passwords;
+}
+
 enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r)
 {
     *r = (struct refusal){0};

@@ -4,6 +4,7 @@
 #define ADMIN_ADMIN_IMPL_H
 
 #include "admin/people/identity_cache.h"
+#include "admin/people/strong.h"
 #include "admin/overview/cache.h"
 #include "shardwheel/counters.h"
 #include "shardwheel/admin.h"
@@ -36,6 +37,7 @@ struct admin {
     struct known_count counts[KNOWN_COUNTS]; /* [lock] */
     struct log_limit audit_log;              /* [atomic] of rows that could not be written */
     struct identity_cache identities;        /* [const] locks by itself */
+    struct hashing hashing;                  /* [const] likewise */
     struct log_limit login_log;              /* [atomic] of logins that were refused */
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
     unsigned weak_config;                    /* [lock] bits of weak.h: of the settings */
@@ -57,6 +59,7 @@ bool admin_is_local_login(struct admin *a, const char *name);
 struct config;
 bool login_rules_make(const struct config *config, struct login_rules *out);
 void login_rules_fini(struct login_rules *rules);
+bool admin_has_strong_passwords(const struct admin *a); /* shardwheel.passwords; neither */
 /* The alarms' settings, with the channels of the table, which are the caller's to free. alarms/alarms.c */
 struct alarms_opts;
 struct channel_rows;

@@ -42,6 +42,7 @@ TEXT(node, node, "the node's name must follow");
 NUMBER(number, shard, 0, 1023, "the shard's number must follow", "expected a shard, 0 to 1023");
 NUMBER(number, shards, 1, 1024, "the number of shards must follow",
        "expected a number of shards, 1 to 1024, or cancel");
+WORDS(user, 1, 1, "the user's name must follow");
 TEXT(zone, zone, "database or cron must follow, and the zone");
 NUMBER(job, job, 1, INT32_MAX, "the job's id must follow", "expected the id of a job, 1 to 2147483647");
 NUMBER(log_id, run, 1, INT64_MAX, "the id of the run's log row must follow", "expected the id of a log row");
@@ -104,6 +105,8 @@ const struct ctl_form ctl_forms[] = {
      "for a database that was restored from a backup, when no node runs: what was due since may have run, and is not "
      "sent again; it is listed. TIME of the backup, if it is not the time of the newest cursor; skip N ids of the "
      "log"},
+    {"set-password", CTL_SET_PASSWORD, "NAME", &user, 0, 0,
+     "set the password of a user, who is logged out everywhere. It is read from the terminal, or as one line of stdin"},
     {"doctor", CTL_DOCTOR, "[--json] [--verbose] [--ask-executors] [--wait S]", NULL, JSON | VERBOSE | ASK,
      30 * SECOND_MS,
      "check the whole installation and say what to change. Status: 0 fine, 1 warnings, 2 critical, 3 not checked. "

@@ -275,6 +275,10 @@ enum {
       "on: do not start with an access token or a database password that is empty or a public default, "               \
       "and refuse logins of users whose password is 123456; see security.md. off: only warn, at "                      \
       "startup and every day.")                                                                                        \
+    X(SECURITY, "shardwheel.passwords", strong_passwords, PASSWORDS, "", "original", 0, 1, 0,                          \
+      "How passwords of users are stored. original: in xxl_job_user, as Java admins need them (MD5 or "                \
+      "SHA-256). strong: argon2id, in a table of shardwheel; Java admins refuse these users. Users are "               \
+      "changed over at their next login. It must be the same on all nodes; see users.md.")                             \
     X(SECURITY, "shardwheel.core-dumps", core_dumps, SWITCH, "", "off", 0, 1, 0,                                       \
       "on: allow core dumps, which contain secrets, and debuggers of the same user.")                                  \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
@@ -324,6 +328,7 @@ enum key_section {
     X(SWITCH, bool, BOOL)                                                                                              \
     X(AUTO_OFF, bool, BOOL)                                                                                            \
     X(SHORT_LONG, bool, BOOL)                                                                                          \
+    X(PASSWORDS, bool, BOOL)                                                                                           \
     X(LEVEL, enum log_level, ENUM)                                                                                     \
     X(FORMAT, enum log_format, ENUM)                                                                                   \
     X(DIALECT, enum config_dialect, ENUM)                                                                              \

@@ -25,6 +25,7 @@ static const char *const words[][6] = {
     [KIND_SWITCH] = {"off", "on"},
     [KIND_AUTO_OFF] = {"off", "auto"},
     [KIND_SHORT_LONG] = {"short", "long"},
+    [KIND_PASSWORDS] = {"original", "strong"},
     [KIND_LEVEL] = {"error", "warn", "info", "debug"},
     [KIND_FORMAT] = {"keyvalue", "json"},
     [KIND_DIALECT] = {"auto", "A", "B", "C", "D"},

@@ -127,6 +127,7 @@ static const struct command {
     [CTL_FLOW_CANCEL] = {ctl_ask_flow_run, true},
     [CTL_FLOW_RERUN] = {ctl_ask_flow_run, true},
     [CTL_FLOW_STEP] = {ctl_ask_flow_step, true},
+    [CTL_SET_PASSWORD] = {ctl_set_password, true},
 };
 
 static enum err (*const remote_commands[])(struct ctl *c, struct remote *r, struct errctx *ec) = {

@@ -207,9 +207,24 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
     out[n++] = (struct fact){"retention", "jobs with their own retention of log rows", g->retentions, 0};
     out[n++] = (struct fact){"flowRuns", "flow runs that are open: they wait until a node starts", g->flow_runs, 0};
     out[n++] = (struct fact){"flows", "flows with a schedule: they do not start", g->flows, g->flows_first_s};
+    out[n++] = (struct fact){"users", "users with strong passwords: they cannot log in", g->strong.all, 0};
     out[n++] = (struct fact){"leftOpen", "fires of a failed node: their log rows stay open until a node starts",
                              g->left_open, 0};
     return n;
+}
+
+/* Some of them, where there are many. */
+static void put_users(const struct named_few *users, bool json, struct buf *out)
+{
+    buf_puts(out, json ? ",\"names\":[" : ": ");
+    for (size_t i = 0; i < users->count; i++) {
+        buf_puts(out, i == 0 ? "" : json ? "," : ", ");
+        if (json)
+            buf_put_json(out, users->names[i]);
+        else
+            ctl_put_cell(out, users->names[i]);
+    }
+    buf_puts(out, json ? "]" : (size_t)users->all > users->count ? ", ..." : "");
 }
 
 static void put_going_back(const struct going_back *g, const struct zone *zone, bool json, struct buf *out)
@@ -223,6 +238,8 @@ static void put_going_back(const struct going_back *g, const struct zone *zone, 
             buf_printf(out, "%s\"%s\":{\"count\":%" PRId64, i ? "," : "", facts[i].json, facts[i].count);
             if (facts[i].first_s)
                 buf_printf(out, ",\"firstDueSeconds\":%" PRId64, facts[i].first_s);
+            if (!strcmp(facts[i].json, "users"))
+                put_users(&g->strong, json, out);
             buf_puts(out, "}");
         } else if (facts[i].count) {
             buf_printf(out, "%8" PRId64 "  %s", facts[i].count, facts[i].text);
@@ -230,6 +247,8 @@ static void put_going_back(const struct going_back *g, const struct zone *zone, 
                 buf_puts(out, "; first ");
                 ctl_put_second(zone, facts[i].first_s, out);
             }
+            if (!strcmp(facts[i].json, "users"))
+                put_users(&g->strong, json, out);
             buf_puts(out, "\n");
         }
     }

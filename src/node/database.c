@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "node/node_impl.h"
 
+#include "shardwheel/admin/people.h"
 #include "shardwheel/coord/primary.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/database.h"
@@ -25,6 +26,12 @@ static void report_install(void *arg, const char *what)
 {
     (void)arg;
     log_info("store", "event=schema_installed what=%s", log_quote(what).s);
+}
+
+enum err node_set_first_password(struct node *node, const char *password, struct errctx *ec)
+{
+    return node->config->strong_passwords ? people_make_strong(node->store, node->clock, "admin", password, ec)
+                                          : ERR_OK;
 }
 
 /* A password that nobody could read again is printed once, on stdout, where logs do not go. */
@@ -58,6 +65,8 @@ static enum err check_schema(struct node *node, struct errctx *ec)
             e = node_make_token(node->first, ec);
         if (!e)
             e = store_install_schema(node->store, report_install, NULL, &password, ec);
+        if (!e && password)
+            e = node_set_first_password(node, password, ec);
         if (!e && password)
             e = node_propose_token(node->config, ec);
         node_print_password(password);

@@ -452,6 +452,8 @@ enum err node_install_schema(const struct config *config, struct errctx *ec)
     if (!e)
         e = store_install_schema(node->store, print_line, &any, &password, ec);
     if (e == ERR_OK && password)
+        e = node_set_first_password(node, password, ec);
+    if (e == ERR_OK && password)
         e = node_propose_token(config, ec);
     node_print_password(password);
     if (e == ERR_OK && !any)

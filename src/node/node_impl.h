@@ -76,6 +76,8 @@ size_t node_load_shards(void *arg, struct shard_status *out);
 /* The database with all that a node asks of it: its tables, the number of shards, the zones. */
 MUST_CHECK enum err node_start_database(struct node *node, struct errctx *ec);
 MUST_CHECK enum err node_open_store(struct node *node, struct errctx *ec);
+/* Of the user "admin" that was made with it: stored as shardwheel.passwords says. */
+MUST_CHECK enum err node_set_first_password(struct node *node, const char *password, struct errctx *ec);
 /* Of a user that was made, and frees it; NULL: none was. */
 void node_print_password(char *password);
 

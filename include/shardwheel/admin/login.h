@@ -11,8 +11,9 @@
  *             another password, other groups or another role count within two seconds on every node, and at once on
  *             the one where they were changed.
  * Passwords   Verify by the form of the stored hash (32 digits: MD5; 64: SHA-256), are written in that of the column's
- *             generation, so that a Java admin of that generation takes them. An unknown user takes as long as a wrong
- *             password.
+ *             generation, so that a Java admin of that generation takes them; or as argon2id in a table of ours
+ *             (shardwheel.passwords=strong), with a value in the column that no Java admin takes. A login brings a user
+ *             to the form of the settings. An unknown user takes as long as a wrong password.
  * Throttle    A user has 5 failures free, an address 10 (of IPv6 a /64); each further one doubles the wait, from 1 s to
  *             1 min for a user and 15 min for an address. Failures are forgotten after an hour without one. Sessions
  *             work on meanwhile; where a user has one from the same address, what others do elsewhere delays nothing.

@@ -11,6 +11,7 @@
  *             removed.
  * Texts       Names and passwords are trimmed as Java does (what is not above a blank), and have 4 to 20 characters
  *             then: Java admins' pages take no others. api/v1 takes names up to 50, for users whom a proxy vouches for.
+ *             Strong passwords (shardwheel.passwords) have 8 to 128 characters.
  */
 #ifndef SHARDWHEEL_ADMIN_PEOPLE_H
 #define SHARDWHEEL_ADMIN_PEOPLE_H
@@ -36,6 +37,9 @@ MUST_CHECK enum err admin_load_people(struct admin *a, const struct actor *actor
                                       struct person **out, size_t *count, int64_t *total, struct refusal *r);
 MUST_CHECK enum err admin_load_person(struct admin *a, const struct actor *actor, int64_t id, struct person *out,
                                       struct refusal *r);
+/* Of the user of that name, whose sessions all end. REFUSED_UNKNOWN "username"; else as for a change. */
+MUST_CHECK enum err admin_set_password(struct admin *a, const struct actor *actor, const char *name,
+                                       const char *password, struct refusal *r);
 /* Who acts is refused: REFUSED_SELF. REFUSED_UNKNOWN "id". */
 MUST_CHECK enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
 
@@ -84,5 +88,11 @@ MUST_CHECK enum err admin_change_person(struct admin *a, const struct actor *act
  * REFUSED_LIMIT. Ends all other sessions of the user. Who asks by a token needs its scope admin. */
 MUST_CHECK enum err admin_change_password(struct admin *a, const struct identity *who, const char *old,
                                           const char *wanted, struct refusal *r);
+
+/* ---- without an admin -------------------------------------------------------------------------------------------- */
+
+/* Stores the password, which is the user's, as a strong one: of a user who was just made. */
+MUST_CHECK enum err people_make_strong(struct store *st, const struct clock *clock, const char *name,
+                                       const char *password, struct errctx *ec);
 
 #endif

@@ -7,6 +7,7 @@
 #define SHARDWHEEL_STORE_GOING_BACK_H
 
 #include "shardwheel/store/later.h"
+#include "shardwheel/store/people.h"
 
 struct going_back {
     struct later_sum later;
@@ -14,6 +15,7 @@ struct going_back {
     int64_t time_zones, fixed_delays, validities, retry_waits, holds, resends, retentions;
     int64_t flow_runs;            /* that are open */
     int64_t flows, flows_first_s; /* whose schedule is followed; the first of them that is due, 0: none is */
+    struct named_few strong;      /* users whose passwords it does not know: they cannot log in there */
     /* Fires of the nodes' last minute whose rows are open 5 s and more behind their second: a Java admin ends none of
      * them. While nodes live these may be on their way. */
     int64_t left_open;

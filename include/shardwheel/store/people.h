@@ -5,6 +5,8 @@
  *
  * Names       Are looked up by SQL '=', so the collation of the column says which are equal: with MySQL's usual ones
  *             case and blanks at the end make no difference.
+ * Passwords   A row of shardwheel_password counts only while the original's column has the value that was put there for
+ *             it: whoever writes another one, a Java admin too, makes that the password.
  * Roles       A row of shardwheel_role counts only where the original's row has role 0 and no groups: whoever gives
  *             such a user another role or groups, a Java admin too, makes it a plain user.
  * Outside     A row of shardwheel_outside says that somebody else proves who a user is. It counts for the user whose
@@ -16,11 +18,14 @@
 #include "shardwheel/store/audit.h"
 
 #define PASSWORD_HASH_MAX 101 /* of the widest column, with its NUL */
+#define STRONG_HASH_MAX 129   /* of shardwheel_password, with its NUL */
 
 struct user {
     int64_t id;
     char *name;
-    char password[PASSWORD_HASH_MAX]; /* as it stands in the column: a hash */
+    char password[PASSWORD_HASH_MAX]; /* as it stands in the column: a hash, or what stands for `strong` */
+    char strong[STRONG_HASH_MAX];     /* hash of ours that counts: the column has what stands for it; "": none */
+    bool strong_is_weak;              /* of a password that everybody knows; written, never read */
     char token[PASSWORD_HASH_MAX];    /* session of a Java admin from 3.2 on; "" for none */
     int64_t role;                     /* of the original's row: 1 is an administrator */
     char *permission;                 /* ids of groups between commas; NULL as in the column */
@@ -58,6 +63,7 @@ struct named_few {
     size_t count;
     int64_t all;
 };
+/* In the column, or noted as weak beside a strong hash. */
 MUST_CHECK enum err store_find_users_by_password(struct store_session *s, const char *const hashes[], size_t count,
                                                  struct named_few *out, struct errctx *ec);
 /* By app name; none where groups have no tokens, up to 3.4. */
@@ -98,7 +104,15 @@ MUST_CHECK enum err store_end_outside_user(struct store_session *s, int64_t id, 
 MUST_CHECK enum err store_change_user(struct store_session *s, const struct user *from, const struct user *to,
                                       const char *keep, bool keep_java, const struct audit_row *audit,
                                       struct errctx *ec);
-/* With its role, sessions and tokens. ERR_NOTFOUND when it was not there; `audit` is not written then. */
+/* The same password in another form: the column goes from `from` to to->password, if it is that still (*moved), with
+ * to->strong beside it. Sessions stay, that of a Java admin too. */
+MUST_CHECK enum err store_move_password(struct store_session *s, const struct user *to, const char *from,
+                                        const struct audit_row *audit, bool *moved, struct errctx *ec);
+/* Somebody has a row of shardwheel_password, whether it counts or not. */
+MUST_CHECK enum err store_has_strong_passwords(struct store_session *s, bool *out, struct errctx *ec);
+/* Whose passwords are in no form that a Java admin knows, by id; none where the tables are older than that. */
+MUST_CHECK enum err store_find_strong_users(struct store_session *s, struct named_few *out, struct errctx *ec);
+/* With its role, password, sessions and tokens. ERR_NOTFOUND when it was not there; `audit` is not written then. */
 MUST_CHECK enum err store_remove_user(struct store_session *s, int64_t id, const struct audit_row *audit,
                                       struct errctx *ec);
 

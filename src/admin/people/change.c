@@ -204,3 +204,34 @@ enum err admin_change_person(struct admin *a, const struct actor *actor, int64_t
     }
     return person_make(&to, out, r);
 }
+
+/* ---- a lost password --------------------------------------------------------------------------------------------- */
+
+static enum err find_person(struct admin *a, const char *name, struct user *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (!e && (e = store_find_user(s, name, out, &r->text)) == ERR_NOTFOUND)
+        e = refuse(r, REFUSED_UNKNOWN, "username", "there is no user %.100s", name);
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_set_password(struct admin *a, const struct actor *actor, const char *name, const char *password,
+                            struct refusal *r)
+{
+    struct user from = {0}, to = {0};
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        e = find_person(a, name, &from, r);
+    if (!e && !user_copy(&from, &to))
+        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    if (!e)
+        e = user_set_password(a, &to, password, r);
+    if (!e)
+        e = person_write(a, actor, &from, &to, NULL, NULL, r);
+    user_fini(&from);
+    user_fini(&to);
+    return e;
+}

@@ -16,24 +16,44 @@
 
 /* ---- forms ------------------------------------------------------------------------------------------------------- */
 
-enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r)
+static enum err set_strong(struct admin *a, struct user *u, const char *password, struct refusal *r)
+{
+    enum err e = hashing_enter(&a->hashing, a->clock, r);
+
+    if (e)
+        return e;
+    e = strong_make(&a->hashing, password, u, &r->text);
+    hashing_leave(&a->hashing);
+    u->strong_is_weak = weak_is_password(password);
+    return refuse_error(r, e);
+}
+
+static enum err set_original(struct admin *a, struct user *u, const char *password, struct refusal *r)
 {
     struct store_session *s = NULL;
-    char *password = NULL;
     int length = 0;
-    enum err e = check_password(text, &password, r);
+    enum err e = admin_take_session(a, &s, r);
+
+    if (!e)
+        e = store_get_password_length(s, &length, &r->text);
+    e = admin_end(a, s, e, r);
+    if (!e)
+        password_hash(length, password, u->password);
+    u->strong[0] = '\0';
+    return e;
+}
+
+enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r)
+{
+    bool strong = admin_has_strong_passwords(a);
+    char *password = NULL;
+    enum err e = check_password(text, strong, &password, r);
 
     if (!e && admin_is_strict(a) && weak_is_password(password))
         e = refuse(r, REFUSED_INVALID, "password",
                    "password is one that everybody knows, and shardwheel.security.strict is on");
-    if (!e) {
-        e = admin_take_session(a, &s, r);
-        if (!e)
-            e = store_get_password_length(s, &length, &r->text);
-        e = admin_end(a, s, e, r);
-    }
     if (!e)
-        password_hash(length, password, u->password);
+        e = strong ? set_strong(a, u, password, r) : set_original(a, u, password, r);
     free(password);
     return e;
 }
@@ -132,7 +152,7 @@ static enum err check_old(struct admin *a, const struct identity *who, const str
 
     throttle_make(&t, u->name, who->actor.address, /*known=*/who->session[0] != 0);
     if (!e)
-        e = throttle_try(a, s, &t, u->password, old, &right, r);
+        e = throttle_try(a, s, &t, u, old, &right, r);
     if (!e && !right)
         e = refuse(r, REFUSED_INVALID, "oldPassword", "oldPassword is not the password");
     return admin_end(a, s, e, r);

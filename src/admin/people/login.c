@@ -6,6 +6,7 @@
 #include "admin/people/identity.h"
 #include "admin/people/login_impl.h"
 #include "admin/people/password.h"
+#include "admin/people/people.h"
 #include "admin/people/throttle.h"
 #include "shardwheel/admin/weak.h"
 
@@ -55,14 +56,16 @@ static enum err begin_session(struct store_session *s, int64_t lives_ms, const s
     return e;
 }
 
-enum err login_let_in(struct store_session *s, bool row, int64_t lives_ms, const struct origin *from,
-                      struct login *login, struct refusal *r)
+enum err login_let_in(struct admin *a, struct store_session *s, const char *password, bool row, int64_t lives_ms,
+                      const struct origin *from, struct login *login, struct refusal *r)
 {
     struct audit_diff d;
     struct identity who = {0};
     int length = 0;
     enum err e = make_row(&d, &who, &login->user, from, "session.begin", r);
 
+    if (!e && password)
+        e = password_move(a, s, &login->user, password, &who.actor, r);
     if (!e)
         e = store_get_password_length(s, &length, &r->text);
     login->row = row && password_column_is_md5(length) && strlen(login->user.password) == 32;
@@ -107,7 +110,7 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
     if (e)
         return e;
     throttle_make(&t, login->user.id ? login->user.name : form->name, from->address, known);
-    e = throttle_try(a, s, &t, login->user.password, form->password, &right, r);
+    e = throttle_try(a, s, &t, &login->user, form->password, &right, r);
     if (e)
         return e;
     if (right && (login->user.source[0] || !admin_is_local_login(a, login->user.name))) {
@@ -116,14 +119,15 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
         return refuse(r, REFUSED_OFF, NULL,
                       "this user does not log in with a password here: use your organization's login");
     }
-    barred = right && admin_is_strict(a) && weak_is_password_hash(login->user.password);
+    barred = right && admin_is_strict(a) && weak_is_password(form->password);
     counters_add(a->counters, right && !barred ? COUNTER_LOGINS : COUNTER_LOGINS_REFUSED, 1);
     if (barred)
         return refuse(r, REFUSED_OFF, NULL,
                       "the password is one that everybody knows, and shardwheel.security.strict is on: an "
                       "administrator must give you another");
     if (right)
-        return login_let_in(s, form->row, form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS, from, login, r);
+        return login_let_in(a, s, form->password, form->row, form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS,
+                            from, login, r);
     login_note_refusal(a, s, &login->user, from);
     return refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
 }

@@ -107,7 +107,8 @@ enum err check_name(const char *text, size_t min, size_t max, char **out, struct
     return ERR_OK;
 }
 
-enum err check_password(const char *text, char **out, struct refusal *r)
+enum err check_password(const char *text, bool strong, char **out, struct refusal *r)
 {
-    return check_text("password", text, WORDS_MIN, WORDS_MAX, out, r);
+    return strong ? check_text("password", text, STRONG_WORDS_MIN, STRONG_WORDS_MAX, out, r)
+                  : check_text("password", text, WORDS_MIN, WORDS_MAX, out, r);
 }

@@ -11,6 +11,8 @@
 
 #define WORDS_MIN 4 /* characters of a name and of a password */
 #define WORDS_MAX 20
+#define STRONG_WORDS_MIN 8 /* of a password that is stored as a strong hash */
+#define STRONG_WORDS_MAX 128
 
 /* Takes the same time whatever is stored, "" as well, and says no to what has neither form. */
 bool password_fits(const char *stored, const char *given);
@@ -33,6 +35,6 @@ struct trimmed text_trim(const char *text);
 
 /* The trimmed text as the caller's. REFUSED_REQUIRED, LENGTH, and for names INVALID. */
 MUST_CHECK enum err check_name(const char *text, size_t min, size_t max, char **out, struct refusal *r);
-MUST_CHECK enum err check_password(const char *text, char **out, struct refusal *r);
+MUST_CHECK enum err check_password(const char *text, bool strong, char **out, struct refusal *r);
 
 #endif

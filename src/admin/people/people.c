@@ -54,6 +54,7 @@ enum err person_make(struct user *u, struct person *out, struct refusal *r)
     make_etag(u, p.etag);
     p.user = *u;
     memset(p.user.password, 0, sizeof p.user.password);
+    memset(p.user.strong, 0, sizeof p.user.strong);
     memset(p.user.token, 0, sizeof p.user.token);
     *u = (struct user){0};
     *out = p;

@@ -16,7 +16,7 @@ MUST_CHECK enum err person_make(struct user *u, struct person *out, struct refus
 MUST_CHECK enum err person_write(struct admin *a, const struct actor *actor, const struct user *from,
                                  const struct user *to, const struct identity *who, int64_t *id, struct refusal *r);
 MUST_CHECK enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r);
-/* The password in the form of the column, once it was checked. */
+/* The password in the form that the settings say, once it was checked. */
 MUST_CHECK enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r);
 /* REFUSED_STATE of a user whose role, groups and password come from elsewhere. */
 MUST_CHECK enum err refuse_outside(const struct user *u, struct refusal *r);
@@ -25,6 +25,10 @@ struct audit_diff;
 void person_put_audit(struct audit_diff *d, const struct user *from, const struct user *to);
 /* Ids as their columns have them: ascending, each once, between commas. `ids` is put in order. NULL: no memory. */
 char *groups_join(int64_t *ids, size_t count);
+/* Who has shown his password is stored in the form of the settings from now on; `u` is then as it is stored. That it
+ * could not be done is no error, but REFUSED_INVALID: it is the password no more. */
+MUST_CHECK enum err password_move(struct admin *a, struct store_session *s, struct user *u, const char *password,
+                                  const struct actor *actor, struct refusal *r);
 bool user_copy(const struct user *from, struct user *out); /* false when out of memory */
 
 #endif

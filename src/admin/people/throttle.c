@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/people/throttle.h"
 
-#include "admin/people/password.h"
 #include "shardwheel/network.h"
 #include "shardwheel/text.h"
 
@@ -61,14 +60,16 @@ int64_t throttle_find_wait(size_t key, const struct login_failures *failures, in
 /* ---- tries ------------------------------------------------------------------------------------------------------- */
 
 struct question {
-    const char *hash, *password;
+    struct hashing *hashing;
+    struct stored_password stored;
+    const char *password;
 };
 
 static bool check(void *arg)
 {
     const struct question *q = arg;
 
-    return password_fits(q->hash, q->password);
+    return stored_password_fits(q->hashing, &q->stored, q->password);
 }
 
 /* Tries that lock the same rows may meet in a deadlock: one of them is made again. */
@@ -82,21 +83,48 @@ static enum err try_often(struct store_session *s, const struct login_try *t, in
     return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY, "many logins at once: try again") : e;
 }
 
-enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t, const char *hash,
+/* The slow way for everybody once anybody needs it. */
+static enum err is_slow(struct admin *a, struct store_session *s, bool *out, struct refusal *r)
+{
+    *out = admin_has_strong_passwords(a);
+    return *out ? ERR_OK : store_has_strong_passwords(s, out, &r->text);
+}
+
+/* A place among those who hash is taken first: nobody waits for one under the locks of rows. */
+static enum err try_in_turn(struct admin *a, struct store_session *s, const struct throttle *t, struct question *q,
+                            int64_t *wait_ms, bool *right, struct refusal *r)
+{
+    struct login_try one = {
+        .keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait, .check = check, .arg = q};
+    bool slow = q->stored.slow;
+    enum err e = slow ? hashing_enter(&a->hashing, a->clock, r) : ERR_OK;
+
+    if (e)
+        return e;
+    e = try_often(s, &one, wait_ms, right, &r->text);
+    if (slow)
+        hashing_leave(&a->hashing);
+    return e;
+}
+
+enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t, const struct user *u,
                       const char *password, bool *right, struct refusal *r)
 {
-    struct question q = {hash, password};
-    struct login_try one = {
-        .keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait, .check = check, .arg = &q};
+    struct question q = {
+        .hashing = &a->hashing, .stored = {.column = u->password, .strong = u->strong}, .password = password};
     int64_t wait_ms = 0;
     enum err e = ERR_OK;
 
     if (atomic_fetch_add_explicit(&a->tries, 1, memory_order_relaxed) % CLEAN_EVERY == 0)
         e = store_clean_tries(s, FORGET_MS, TRIES_MAX, &r->text);
     if (!e)
-        e = try_often(s, &one, &wait_ms, right, &r->text);
+        e = is_slow(a, s, &q.stored.slow, r);
+    if (!e)
+        e = try_in_turn(a, s, t, &q, &wait_ms, right, r);
+    if (e && r->kind == REFUSED_LIMIT)
+        counters_add(a->counters, COUNTER_LOGINS_THROTTLED, 1);
     if (e || wait_ms == 0)
-        return refuse_error(r, e);
+        return e && r->kind == REFUSED_NOT ? refuse_error(r, e) : e;
     counters_add(a->counters, COUNTER_LOGINS_THROTTLED, 1);
     int64_t wait_s = (wait_ms + 999) / 1000;
     e = refuse(r, REFUSED_LIMIT, NULL, "too many failed logins: wait %" PRId64 " seconds", wait_s);

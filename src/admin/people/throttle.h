@@ -23,8 +23,8 @@ struct throttle {
 void throttle_make(struct throttle *t, const char *name, const char *address, bool known);
 int64_t throttle_find_wait(size_t key, const struct login_failures *failures, int64_t now_ms); /* a login_wait_fn */
 
-/* REFUSED_LIMIT: not yet; r->retry_s says when. Else *right tells whether the password is that of the hash. */
-MUST_CHECK enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t, const char *hash,
-                                 const char *password, bool *right, struct refusal *r);
+/* REFUSED_LIMIT: not yet; r->retry_s says when. Else *right tells whether the password is that of the user. */
+MUST_CHECK enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t,
+                                 const struct user *u, const char *password, bool *right, struct refusal *r);
 
 #endif

@@ -37,6 +37,28 @@ static enum err check_users(struct doctor *d, struct errctx *ec)
     return e;
 }
 
+/* Hashes of the original are quickly tried out by whoever reads the table. */
+static enum err check_password_forms(struct doctor *d, struct errctx *ec)
+{
+    struct words old = {0};
+    enum err e = ERR_OK;
+
+    if (!d->config->strong_passwords && !d->config->java_guard)
+        doctor_tell(d, DOCTOR_NOTE, "passwords_original", "shardwheel.passwords",
+                    "Set shardwheel.passwords=strong on all nodes.",
+                    "No Java admin uses this database (shardwheel.java-guard=off), but passwords are stored as "
+                    "xxl-job does, without salt.");
+    if (d->config->strong_passwords && d->features.own_complete)
+        e = doctor_add_rows(d, &old, ec,
+                            "SELECT u.id, u.username FROM xxl_job_user u LEFT JOIN shardwheel_password p ON "
+                            "p.user_id = u.id AND CAST(p.stands_for AS BINARY) = CAST(u.password AS BINARY) "
+                            "WHERE p.user_id IS NULL AND LENGTH(u.password) IN (32, 64) LIMIT 1000");
+    doctor_tell_list(d, DOCTOR_NOTE, "passwords_waiting", "xxl_job_user",
+                     "They are changed over at the next login; or set new ones: shardwheelctl set-password.",
+                     "Passwords of users who have not logged in yet are still in the form of xxl-job", &old);
+    return e;
+}
+
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
 static enum err check_tokens(struct doctor *d, struct errctx *ec)
@@ -81,6 +103,8 @@ static enum err check_leftovers(struct doctor *d, struct errctx *ec)
 const struct doctor_check doctor_people_checks[] = {
     {"users", "Users can log in, and there is an administrator.",
      (const char *const[]){"user_no_admin", "user_no_password", "user_role_unknown", NULL}, DOCTOR_TABLES, check_users},
+    {"password_forms", "Passwords are stored as they should be.",
+     (const char *const[]){"passwords_original", "passwords_waiting", NULL}, DOCTOR_TABLES, check_password_forms},
     {"tokens", "Tokens of api/v1 are valid and in use.", (const char *const[]){"token_expired", "token_unused", NULL},
      DOCTOR_TABLES, check_tokens},
     {"rows", "There are no rows of deleted jobs.", (const char *const[]){"leftovers", NULL}, DOCTOR_TABLES,

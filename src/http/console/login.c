@@ -171,7 +171,7 @@ static void answer_password(struct console_call *call)
 {
     static const struct console_refusal table[] = {
         {REFUSED_REQUIRED, NULL, {SAY_PLEASE_INPUT, SAY_OLD_PASSWORD}},
-        {REFUSED_LENGTH, "password", {SAY_LENGTH_LIMIT, SAY_4_TO_20}},
+        {REFUSED_LENGTH, "password", {SAY_LENGTH_LIMIT, SAY_BOUNDS}},
         {REFUSED_INVALID, "oldPassword", {SAY_OLD_PASSWORD, SAY_INVALID}},
         {REFUSED_LIMIT, NULL, {SAY_OLD_PASSWORD, SAY_INVALID}},
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/console/refuse.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static bool fits(const struct console_refusal *row, const struct refusal *refusal)
@@ -18,8 +19,12 @@ bool console_refuse_with(struct console_call *call, const struct refusal *refusa
         i++;
     if (i == count)
         return false;
-    for (size_t w = 0; w < REFUSAL_WORDS && table[i].words[w] != SAY_END; w++)
-        console_put_say(call, &msg, table[i].words[w]);
+    for (size_t w = 0; w < REFUSAL_WORDS && table[i].words[w] != SAY_END; w++) {
+        if (table[i].words[w] == SAY_BOUNDS && refusal->max)
+            buf_printf(&msg, "[%" PRId64 "-%" PRId64 "]", refusal->min, refusal->max);
+        else
+            console_put_say(call, &msg, table[i].words[w]);
+    }
     console_fail(call, buf_failed(&msg) ? NULL : msg.data);
     buf_fini(&msg);
     return true;

@@ -8,8 +8,8 @@
 static const struct console_refusal refusals[] = {
     {REFUSED_REQUIRED, "username", {SAY_PLEASE_INPUT, SAY_USER_NAME}},
     {REFUSED_REQUIRED, "password", {SAY_PLEASE_INPUT, SAY_PASSWORD}},
-    {REFUSED_LENGTH, "username", {SAY_LENGTH_LIMIT, SAY_4_TO_20}},
-    {REFUSED_LENGTH, "password", {SAY_LENGTH_LIMIT, SAY_4_TO_20}},
+    {REFUSED_LENGTH, "username", {SAY_LENGTH_LIMIT, SAY_BOUNDS}},
+    {REFUSED_LENGTH, "password", {SAY_LENGTH_LIMIT, SAY_BOUNDS}},
     {REFUSED_TAKEN, "username", {SAY_USER_NAME_REPEAT}},
     {REFUSED_SELF, NULL, {SAY_USER_SELF}},
 };

@@ -82,7 +82,7 @@ static const struct row rows[SAYS] = {
     [SAY_JOB_HANDLER] = SAME("JobHandler"),
     [SAY_CRON] = SAME("Cron"),
     [SAY_BLANK] = SAME(" "),
-    [SAY_4_TO_20] = SAME("[4-20]"),
+    [SAY_BOUNDS] = SAME("[4-20]"),
     [SAY_TWO] = SAME("[2]"),
 };
 

@@ -63,7 +63,7 @@ enum say {
     SAY_JOB_HANDLER, /* "JobHandler" */
     SAY_CRON,        /* "Cron" */
     SAY_BLANK,       /* " " */
-    SAY_4_TO_20,     /* "[4-20]" */
+    SAY_BOUNDS,      /* "[4-20]", or what else the refusal says */
     SAY_TWO,         /* "[2]" */
     SAYS
 };

@@ -66,6 +66,9 @@ enum err store_load_going_back(struct store_session *s, struct going_back *out, 
     e = load_flows(s, &g, ec);
     if (e)
         return err_wrap(ec, e, "count flows");
+    e = store_find_strong_users(s, &g.strong, ec);
+    if (e)
+        return err_wrap(ec, e, "find users with strong passwords");
     e = count_left_open(s, &g.left_open, ec);
     if (e)
         return err_wrap(ec, e, "count fires that are open");
@@ -80,6 +83,6 @@ bool going_back_is_empty(const struct going_back *g)
     for (int kind = 0; kind < TRIGGER_KINDS; kind++)
         rows += g->later.kind[kind].count;
     return rows + g->time_zones + g->fixed_delays + g->validities + g->retry_waits + g->holds + g->resends +
-               g->retentions + g->flow_runs + g->flows ==
+               g->retentions + g->flow_runs + g->flows + g->strong.all ==
            0;
 }

@@ -17,7 +17,7 @@ static void put_key(struct sqlbuf *q, const struct login_key *key)
 {
     sql_puts(q, key->token ? " FROM shardwheel_token t JOIN xxl_job_user u ON u.id = t.user_id"
                            : " FROM xxl_job_user u LEFT JOIN shardwheel_token t ON t.id = 0");
-    sql_put(q, USER_ROLE_JOIN " LEFT JOIN shardwheel_session s ON s.user_id = u.id AND s.id = ?",
+    sql_put(q, USER_JOINS " LEFT JOIN shardwheel_session s ON s.user_id = u.id AND s.id = ?",
             key->session ? key->session : "");
     if (key->token)
         sql_put(q, " WHERE t.hash = ? LIMIT 1", key->token);
@@ -33,7 +33,7 @@ static const struct row_type session_rows =
 
 /* Behind the columns of the user. */
 static const struct row_type facts_rows =
-    ROWS(struct login_facts, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP,
+    ROWS(struct login_facts, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP,
          FIELDS(struct login_facts, session.id, session.user_id, session.password, session.created_ms, session.used_ms,
                 session.expires_ms, session.lives_ms, session.address, session.agent, now_ms, token.id, token.name,
                 token.scopes, token.expires_ms, token.used_ms));

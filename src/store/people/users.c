@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -35,15 +36,17 @@ enum err users_start(struct store_session *s, struct errctx *ec)
 
 enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec)
 {
-    struct user u = {.id = db_int(rows, 0), .role = db_int(rows, 3), .seen_ms = db_int(rows, 9)};
+    struct user u = {.id = db_int(rows, 0), .role = db_int(rows, 3), .seen_ms = db_int(rows, 11)};
 
     u.name = str_copy(db_text_or_empty(rows, 1));
     u.permission = str_copy(db_text(rows, 4));
     u.own_groups = str_copy(db_text(rows, 6));
     snprintf(u.password, sizeof u.password, "%s", db_text_or_empty(rows, 2));
     snprintf(u.own_role, sizeof u.own_role, "%s", db_text_or_empty(rows, 5));
-    snprintf(u.token, sizeof u.token, "%s", db_text_or_empty(rows, 7));
-    snprintf(u.source, sizeof u.source, "%s", db_text_or_empty(rows, 8));
+    if (!strcmp(u.password, db_text_or_empty(rows, 7)))
+        snprintf(u.strong, sizeof u.strong, "%s", db_text_or_empty(rows, 8));
+    snprintf(u.token, sizeof u.token, "%s", db_text_or_empty(rows, 9));
+    snprintf(u.source, sizeof u.source, "%s", db_text_or_empty(rows, 10));
     if (!u.name || (db_text(rows, 4) && !u.permission) || (db_text(rows, 6) && !u.own_groups)) {
         user_fini(&u);
         return err_set(ec, ERR_NOMEM, "out of memory");
@@ -83,7 +86,7 @@ enum err users_select(struct store_session *s, struct errctx *ec)
     enum err e = users_start(s, ec);
 
     if (!e)
-        sql_puts(&s->sql, " FROM xxl_job_user u" USER_ROLE_JOIN);
+        sql_puts(&s->sql, " FROM xxl_job_user u" USER_JOINS);
     return e;
 }
 

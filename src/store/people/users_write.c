@@ -15,14 +15,23 @@ static enum err write_role(struct store_session *s, int64_t id, const struct use
                       u->own_role, sql_or_null(u->own_groups));
 }
 
+/* Beside u->password in the column. */
+static enum err write_strong(struct store_session *s, int64_t id, const struct user *u, struct errctx *ec)
+{
+    if (!u->strong[0])
+        return store_exec(s, NULL, ec, "DELETE FROM shardwheel_password WHERE user_id = ?", id);
+    return store_exec(s, NULL, ec,
+                      "REPLACE INTO shardwheel_password (user_id, stands_for, hash, weak) VALUES (?, ?, ?, ?)", id,
+                      u->password, u->strong, u->strong_is_weak ? 1 : 0);
+}
+
 /* An id may come again: a server before MySQL 8.0 counts from the highest one that is left when it starts. */
 static enum err forget_user(struct store_session *s, int64_t id, struct errctx *ec)
 {
     static const char *const statements[] = {
-        "DELETE FROM shardwheel_role WHERE user_id = ",
-        "DELETE FROM shardwheel_session WHERE user_id = ",
-        "DELETE FROM shardwheel_token WHERE user_id = ",
-        "DELETE FROM shardwheel_outside WHERE user_id = ",
+        "DELETE FROM shardwheel_role WHERE user_id = ",     "DELETE FROM shardwheel_session WHERE user_id = ",
+        "DELETE FROM shardwheel_token WHERE user_id = ",    "DELETE FROM shardwheel_outside WHERE user_id = ",
+        "DELETE FROM shardwheel_password WHERE user_id = ",
     };
     enum err e = ERR_OK;
 
@@ -84,6 +93,8 @@ static enum err add_user(struct store_session *s, const struct user *u, const st
     }
     if (!e)
         e = forget_user(s, made, ec);
+    if (!e && u->strong[0])
+        e = write_strong(s, made, u, ec);
     if (!e && u->own_role[0])
         e = write_role(s, made, u, ec);
     if (!e && outside)
@@ -195,9 +206,45 @@ enum err store_change_user(struct store_session *s, const struct user *from, con
     if (!e && !(same_role(from, to) && from->role == to->role && same_text(from->permission, to->permission)))
         e = write_role(s, from->id, to, ec);
     if (!e && strcmp(from->password, to->password) != 0)
+        e = write_strong(s, from->id, to, ec);
+    if (!e && strcmp(from->password, to->password) != 0)
         e = end_sessions(s, to, keep, ec);
     e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "change user %" PRId64, from->id) : ERR_OK;
+}
+
+/* Sessions are bound to what stands in the column. */
+static enum err move_password(struct store_session *s, const struct user *to, const char *from, bool *moved,
+                              struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    char before[SECRET_HASH_MAX], after[SECRET_HASH_MAX];
+    enum err e = store_exec(s, &effect, ec, "UPDATE xxl_job_user SET password = ? WHERE id = ? AND password = ?",
+                            to->password, to->id, from);
+
+    *moved = !e && effect.matched > 0;
+    if (!*moved)
+        return e;
+    sha256_hex(from, before);
+    sha256_hex(to->password, after);
+    e = write_strong(s, to->id, to, ec);
+    return e ? e
+             : store_exec(s, NULL, ec,
+                          "UPDATE shardwheel_session SET password_hash = ? WHERE user_id = ? AND password_hash = ?",
+                          after, to->id, before);
+}
+
+enum err store_move_password(struct store_session *s, const struct user *to, const char *from,
+                             const struct audit_row *audit, bool *moved, struct errctx *ec)
+{
+    bool done = false;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = move_password(s, to, from, &done, ec);
+    e = store_end_audited(s, e, done ? audit : NULL, ec);
+    *moved = !e && done;
+    return e ? err_wrap(ec, e, "write the password of user %" PRId64 " in another form", to->id) : ERR_OK;
 }
 
 enum err store_remove_user(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)

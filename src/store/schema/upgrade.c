@@ -22,6 +22,7 @@ static const struct {
     {3, "shardwheel_flow_version"}, {3, "shardwheel_flow_run"},  {3, "shardwheel_flow_step"},
     {3, "shardwheel_flow_item"},    {3, "shardwheel_flow_fire"}, {3, "shardwheel_flow_request"},
     {3, "shardwheel_flow_alarm"},   {3, "shardwheel_outside"},   {3, "shardwheel_kept_log"},
+    {3, "shardwheel_password"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the

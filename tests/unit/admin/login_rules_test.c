@@ -64,7 +64,7 @@ static void names_and_passwords_are_trimmed_and_bounded(void **state)
         free(got);
         got = NULL;
         r = (struct refusal){0};
-        (void)!check_password(cases[i].text, &got, &r);
+        (void)!check_password(cases[i].text, /*strong=*/false, &got, &r);
         assert_int_equal(r.kind, cases[i].as_password);
         free(got);
     }

@@ -326,6 +326,96 @@ static void the_oldest_generation_has_no_token_column(void **state)
     user_fini(&to);
 }
 
+/* ---- strong passwords -------------------------------------------------------------------------------------------- */
+
+static void make_strong(struct user *u, const char *stands_for, const char *hash)
+{
+    snprintf(u->password, sizeof u->password, "%s", stands_for);
+    snprintf(u->strong, sizeof u->strong, "%s", hash);
+}
+
+static void a_strong_password_counts_while_the_column_stands_for_it(void **state)
+{
+    struct user from = load(1), to = load(1);
+    struct named_few few;
+    bool moved = false, has = true;
+    char hash[65];
+
+    (void)state;
+    assert_ok(store_has_strong_passwords(s, &has, ec));
+    assert_false(has);
+    for (int i = 0; i < 2; i++)
+        add_session(i, 1, from.password, 100000, 100);
+    test_sql("UPDATE shardwheel_session SET password_hash = 'of another password' WHERE id = '%s'", session_ids[1]);
+    test_sql("UPDATE xxl_job_user SET token = 'java' WHERE id = 1");
+    make_strong(&to, "!argon2id:00ff", "$argon2id$one");
+    assert_ok(store_move_password(s, &to, "of before", &audit, &moved, ec));
+    assert_false(moved);
+    assert_ok(store_move_password(s, &to, from.password, &audit, &moved, ec));
+    assert_true(moved);
+    assert_ok(store_move_password(s, &to, from.password, &audit, &moved, ec)); /* another login of that moment */
+    assert_false(moved);
+    user_fini(&to);
+    to = load(1);
+    assert_string_equal(to.strong, "$argon2id$one");
+    sha256_hex(to.password, hash);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_session WHERE password_hash = '%s'", hash), 1);
+    assert_string_equal(test_text("SELECT token FROM xxl_job_user WHERE id = 1"), "java");
+    assert_ok(store_find_strong_users(s, &few, ec));
+    assert_int_equal(few.all, 1);
+
+    /* A Java admin writes the column alone; letters of another case are another value. */
+    test_sql("UPDATE xxl_job_user SET password = '!ARGON2ID:00FF' WHERE id = 1");
+    user_fini(&to);
+    to = load(1);
+    assert_string_equal(to.strong, "");
+    assert_ok(store_find_strong_users(s, &few, ec));
+    assert_int_equal(few.all, 0);
+    assert_ok(store_has_strong_passwords(s, &has, ec));
+    assert_true(has);
+    user_fini(&from);
+    user_fini(&to);
+}
+
+static void strong_passwords_come_and_go_with_their_users(void **state)
+{
+    struct user u = {.role = 0}, from, to;
+    struct named_few few;
+    size_t deleted = 0;
+    char name[] = "strong";
+    int64_t id = 0;
+
+    (void)state;
+    u.name = name;
+    u.strong_is_weak = true;
+    make_strong(&u, "!argon2id:11", "$argon2id$weak");
+    assert_ok(store_add_user(s, &u, &audit, &id, ec));
+    assert_ok(store_find_users_by_password(s, (const char *const[]){"nobody's"}, 1, &few, ec));
+    assert_int_equal(few.all, 1);
+    assert_string_equal(few.names[0], "strong");
+    from = load(id);
+    to = load(id);
+    make_strong(&to, "!argon2id:22", "$argon2id$other");
+    assert_ok(store_change_user(s, &from, &to, NULL, false, &audit, ec));
+    assert_ok(store_find_users_by_password(s, (const char *const[]){"nobody's"}, 1, &few, ec));
+    assert_int_equal(few.all, 0);
+    assert_string_equal(test_text("SELECT hash FROM shardwheel_password WHERE user_id = %d", (int)id),
+                        "$argon2id$other");
+    user_fini(&from);
+    from = load(id);
+    make_strong(&to, "5ebe2294ecd0e0f08eab7690d2a6ee69", "");
+    assert_ok(store_change_user(s, &from, &to, NULL, false, &audit, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_password"), 0);
+    test_sql("INSERT INTO shardwheel_password (user_id, stands_for, hash) VALUES (%d, 'x', 'y'), (4711, 'x', 'y')",
+             (int)id);
+    assert_ok(store_clean_people(s, 0, &deleted, ec));
+    assert_int_equal(deleted, 1);
+    assert_ok(store_remove_user(s, id, &audit, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_password"), 0);
+    user_fini(&from);
+    user_fini(&to);
+}
+
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
 static void tokens_have_names_bounds_and_owners(void **state)
@@ -498,6 +588,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(sessions_have_a_bound_and_the_oldest_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_password_ends_sessions_but_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_oldest_generation_has_no_token_column, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_strong_password_counts_while_the_column_stands_for_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(strong_passwords_come_and_go_with_their_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tokens_have_names_bounds_and_owners, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures_count_and_logins_do_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tries_have_a_bound, set_up, tear_down),

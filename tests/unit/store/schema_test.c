@@ -205,6 +205,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_audit\n"
                         "made table shardwheel_role\n"
                         "made table shardwheel_outside\n"
+                        "made table shardwheel_password\n"
                         "made table shardwheel_session\n"
                         "made table shardwheel_token\n"
                         "made table shardwheel_login\n"
@@ -393,6 +394,7 @@ static void tables_of_the_version_before_are_upgraded(void **state)
     assert_ok(store_install_schema(st, note, &report, &password, ec));
     assert_string_equal(report.data, "made table shardwheel_primary\n"
                                      "made table shardwheel_outside\n"
+                                     "made table shardwheel_password\n"
                                      "made table shardwheel_flow\nmade table shardwheel_flow_version\n"
                                      "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
                                      "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"
