@@ -58,6 +58,7 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
 void dispatch_submit_direct(struct dispatch *d, struct fire *list);
 /* Another database server is in use, which may have lost commits: see results_compare. Any thread. */
 void dispatch_compare_sent(struct dispatch *d);
+bool dispatch_is_comparing_sent(struct dispatch *d); /* see results_is_comparing; any thread */
 /* The ring thread. False while requests under way and results that are not written are an eighth of results_max, 1,000
  * at least: what is submitted meanwhile would hold these up. That is logged, and when it is less than half of it
  * again. */

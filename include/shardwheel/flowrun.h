@@ -37,6 +37,9 @@ struct flowrun_opts {
      * Any thread. */
     int (*get_epochs)(void *arg, int64_t *out);
     void (*submit)(void *arg, struct fire *list); /* as dispatch_submit_direct; takes the fires */
+    /* The database may have forgotten what was submitted, and it was not compared yet: nothing moves meanwhile. NULL:
+     * never. Any thread. */
+    bool (*is_comparing)(void *arg);
     void *arg;
 };
 

@@ -146,6 +146,7 @@ struct fire {
     int generation;            /* 1: a child, 2: a child's child; 0: neither. With GENERATION_LOST for each lost run */
     int64_t flow_run;          /* of TRIGGER_FLOW: the flow run, and the place of the step; 0 once it is a later row */
     int flow_step, flow_item;  /* the item is in memory only; -1: none */
+    int flow_items;            /* likewise: how many the step has; 0: none */
     int64_t source;            /* what a direct retry repeats; of FIRE_LATER: its later row; 0: none, or read back */
     struct fire_own *own;      /* of FIRE_LATER: never NULL there once it is in memory. Owned. */
 };

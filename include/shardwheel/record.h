@@ -121,6 +121,8 @@ void results_note_ends(struct results *results, const struct callback_entry *ent
 /* A database server is in use that may have lost the last commits: what is remembered is compared with it soon. A row
  * that is gone is written again, a result or an end too; none of it is retried or alarmed. Does not wait. */
 void results_compare(struct results *results);
+/* What was sent is not compared yet. */
+bool results_is_comparing(struct results *results);
 void results_hurry(struct results *results); /* any thread: from now on nothing waits for its callback */
 /* No more posts come: what is there is tried once more, then the thread ends. */
 void results_stop(struct results *results);

@@ -180,6 +180,11 @@ void dispatch_compare_sent(struct dispatch *d)
     results_compare(d->office.results);
 }
 
+bool dispatch_is_comparing_sent(struct dispatch *d)
+{
+    return results_is_comparing(d->office.results);
+}
+
 void dispatch_submit_direct(struct dispatch *d, struct fire *list)
 {
     int64_t deadline_boot_ms = clock_boot_ms(d->office.clock) + SEND_DEADLINE_MS;

@@ -12,6 +12,7 @@ static void append_fire(struct work *w, struct fire *fire, size_t step, int item
     fire->flow_run = w->run->id;
     fire->flow_step = (int)step;
     fire->flow_item = item;
+    fire->flow_items = item >= 0 ? w->rows[step]->items : 0;
     *w->out->fires_end = fire;
     w->out->fires_end = &fire->next;
 }

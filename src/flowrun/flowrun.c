@@ -27,6 +27,7 @@
 #define HELD_MS 5000     /* while somebody holds its row */
 #define DOUBT_MS 100
 #define NODES_MS 1000    /* between two looks for nodes that do not know flows */
+#define AGAIN_MS 30000   /* after a takeover, what is waited for is read once more */
 #define EPOCH_STALE (-1) /* flights that are to be read anew, or dropped if the shard is not ours any more */
 
 struct flowrun {
@@ -41,6 +42,8 @@ struct flowrun {
     struct flights flights;
     int64_t epochs[STORE_SHARDS_MAX]; /* with which the flights of each shard were loaded; 0: there are none of it */
     int n;
+    int64_t again_mono_ms; /* when to read flights again; 0: never */
+    bool compared;         /* likewise, in the next turn */
     int64_t nodes_mono_ms;
     bool waits_for_nodes;
     bool failing;
@@ -76,13 +79,30 @@ static enum err load_shard(struct flowrun *f, struct store_session *s, int shard
     return e;
 }
 
+/* The table knows better what is waited for. */
+static void read_flights_again(struct flowrun *f)
+{
+    for (int k = 0; k < f->n; k++)
+        if (f->epochs[k] != 0)
+            f->epochs[k] = EPOCH_STALE;
+    f->again_mono_ms = 0;
+}
+
 /* What is waited for of a shard is read when it becomes ours: who had it before is fenced by then. */
-static enum err follow_epochs(struct flowrun *f, struct store_session *s, struct errctx *ec)
+static enum err follow_epochs(struct flowrun *f, struct store_session *s, bool *wait, struct errctx *ec)
 {
     int64_t epochs[STORE_SHARDS_MAX];
     int n = f->opts.get_epochs(f->opts.arg, epochs);
     enum err e = ERR_OK;
 
+    /* Behind the epochs: where a server that has forgotten commits gave one, the comparison is asked for by now. */
+    *wait = f->opts.is_comparing && f->opts.is_comparing(f->opts.arg);
+    f->compared |= *wait;
+    if (*wait)
+        return ERR_OK;
+    if (f->compared || (f->again_mono_ms && clock_mono_ms(f->clock) >= f->again_mono_ms))
+        read_flights_again(f);
+    f->compared = false;
     if (n != f->n) {
         flights_clear(&f->flights);
         memset(f->epochs, 0, sizeof f->epochs);
@@ -96,20 +116,15 @@ static enum err follow_epochs(struct flowrun *f, struct store_session *s, struct
         }
         if (epochs[k] == 0)
             continue;
+        /* Another node may compare what it sent a moment later. */
+        if (epochs[k] != f->epochs[k] && f->epochs[k] != EPOCH_STALE)
+            f->again_mono_ms = clock_mono_ms(f->clock) + AGAIN_MS;
         if (epochs[k] != f->epochs[k])
             e = load_shard(f, s, k, epochs[k], ec);
         f->shards[f->owned_count] = k;
         f->owned[f->owned_count++] = (struct flow_epoch){k, epochs[k]};
     }
     return e;
-}
-
-/* The table knows better what is waited for. */
-static void read_flights_again(struct flowrun *f)
-{
-    for (int k = 0; k < f->n; k++)
-        if (f->epochs[k] != 0)
-            f->epochs[k] = EPOCH_STALE;
 }
 
 /* Nodes of a release without flows may own shards, and would leave runs alone: nothing moves before they are gone. */
@@ -420,7 +435,7 @@ static enum err settle_doubt(struct flowrun *f, struct store_session *s, struct 
     return f->doubt.list ? direct_settle(&f->sender, s, f->opts.incarnation, &f->doubt, NULL, ec) : ERR_OK;
 }
 
-static enum err work(struct flowrun *f, struct errctx *ec)
+static enum err work(struct flowrun *f, bool *wait, struct errctx *ec)
 {
     struct store_session *s = NULL;
     enum err e = store_take_session(f->opts.store, SESSION_CLAIM, &s, ec);
@@ -428,10 +443,11 @@ static enum err work(struct flowrun *f, struct errctx *ec)
     if (!e)
         e = settle_doubt(f, s, ec);
     if (!e)
-        e = follow_epochs(f, s, ec);
-    if (!e && f->owned_count > 0)
+        e = follow_epochs(f, s, wait, ec);
+    if (!e && !*wait && f->owned_count > 0)
         e = look_for_nodes(f, s, ec);
-    if (!e && f->owned_count > 0 && !f->waits_for_nodes) {
+    *wait |= f->waits_for_nodes;
+    if (!e && !*wait && f->owned_count > 0) {
         e = start_all_due(f, s, ec);
         if (!e)
             e = look_and_move(f, s, ec);
@@ -444,11 +460,12 @@ int64_t flowrun_turn(struct flowrun *f)
 {
     int64_t next_ms;
     struct errctx ec;
+    bool wait = false;
     enum err e;
 
     errctx_clear(&ec);
     f->moved = false;
-    e = work(f, &ec);
+    e = work(f, &wait, &ec);
     counters_set(f->counters, COUNTER_FLOW_FIRES_OPEN, (int64_t)f->flights.count);
     if (e == ERR_CONFLICT) /* somebody holds a row */
         return LOOK_MS;
@@ -459,6 +476,8 @@ int64_t flowrun_turn(struct flowrun *f)
     f->failing = e != ERR_OK;
     if (e)
         return f->doubt.list ? DOUBT_MS : FAILED_MS;
+    if (wait) /* whatever is due meanwhile */
+        return LOOK_MS;
     next_ms = flights_find_next_ms(&f->flights);
     if (next_ms == INT64_MAX)
         return f->moved ? LOOK_MS : IDLE_MS;

@@ -4,6 +4,7 @@
 
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/lost.h"
+#include "shardwheel/store/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,12 @@ static bool may_try_again(const struct advance_job *job, struct flow_try *t, con
     return t->tries - t->lost <= job->spec->retry_count;
 }
 
+/* The database had lost the end: what the executor said with it is gone, and the text is ours. */
+static bool is_again(const struct flow_fire_end *end)
+{
+    return end->said && strncmp(end->said, END_AGAIN_MARK, strlen(END_AGAIN_MARK)) == 0;
+}
+
 /* Why it did not end well, for people. */
 static const char *find_why(const struct flow_fire_end *end)
 {
@@ -166,6 +173,8 @@ static const char *find_why(const struct flow_fire_end *end)
         return "its executor reported a failure";
     if (is_lost(end))
         return end->said + strlen(LOST_MARK);
+    if (is_again(end))
+        return end->said + strlen(END_AGAIN_MARK);
     return end->said;
 }
 
@@ -177,7 +186,7 @@ static bool take_end(struct work *w, size_t step, struct flow_try *t, const stru
 
     t->code = end->handle_code ? end->handle_code : end->trigger_code;
     t->address = end->address && end->address[0] ? end->address : NULL;
-    t->result = end->handle_code ? end->said : NULL;
+    t->result = end->handle_code && !is_again(end) ? end->said : NULL;
     t->message = good ? NULL : find_why(end);
     if (good) {
         t->state = FLOW_SUCCEEDED;

@@ -270,6 +270,13 @@ static int get_epochs(void *arg, int64_t *out)
     return n;
 }
 
+static bool is_comparing(void *arg)
+{
+    struct node *node = arg;
+
+    return dispatch_is_comparing_sent(node->dispatch);
+}
+
 static enum err start_flows(struct node *node, struct errctx *ec)
 {
     struct http_tls tls = node_get_tls(node->config);
@@ -283,6 +290,7 @@ static enum err start_flows(struct node *node, struct errctx *ec)
                                                        .watch = node->watch,
                                                        .get_epochs = get_epochs,
                                                        .submit = submit_direct,
+                                                       .is_comparing = is_comparing,
                                                        .arg = node},
                                 node->clock, &node->counters, &node->flows, ec);
 

@@ -175,10 +175,10 @@ static void tell_compared(const struct sent_summary *sum)
 {
     log_warn("record",
              "event=sent_compared checked=%zu rows_written_again=%zu results_written=%zu ends_written=%zu "
-             "sources_written=%zu not_known=%zu "
+             "sources_written=%zu flow_steps_written=%zu not_known=%zu "
              "why=\"another database server is in use, which may have lost the last commits\"",
              sum->checked, sum->counts.written, sum->counts.results, sum->counts.ends, sum->counts.sources,
-             sum->forgotten);
+             sum->counts.steps, sum->forgotten);
 }
 
 /* Once, if it is time to. False: there was nothing to compare. */
@@ -203,7 +203,7 @@ static bool compare(struct results *w)
         e = sent_compare(w->sent, w->writer.session, w->opts.incarnation ? w->opts.incarnation : "0", &w->compared,
                          &ec);
     mutex_lock(&w->lock);
-    w->compare_mono_ms = clock_mono_ms(w->clock) + (e ? COMPARE_RETRY_MS : SENT_AGAIN_MS);
+    w->compare_mono_ms = clock_mono_ms(w->clock) + (e ? COMPARE_RETRY_MS : SENT_BETWEEN_MS);
     w->compares -= !e && !w->compare_anew;
     last = !e && w->compares == 0;
     mutex_unlock(&w->lock);
@@ -367,6 +367,16 @@ uint64_t results_note_sent(struct results *w, const struct fire *list)
 void results_note_ends(struct results *w, const struct callback_entry *entries, size_t count)
 {
     sent_note_ends(w->sent, entries, count);
+}
+
+bool results_is_comparing(struct results *w)
+{
+    bool is;
+
+    mutex_lock(&w->lock);
+    is = w->compare_anew || w->compares == COMPARES;
+    mutex_unlock(&w->lock);
+    return is;
 }
 
 void results_compare(struct results *w)

@@ -9,16 +9,25 @@
 /* A fire that was sent, or an end that was reported. */
 struct entry {
     int64_t log_id;
-    int64_t epoch; /* 0: a direct fire */
+    union {
+        int64_t epoch;      /* 0: a direct fire */
+        int32_t flow_at[2]; /* of a step of a flow: step, item; such a fire is a direct one */
+    };
     int64_t due_s;
-    int64_t source; /* as in struct fire; 0 also when it waits for an executor */
+    union {
+        int64_t source;   /* as in struct fire; 0 also when it waits for an executor */
+        int64_t flow_run; /* of a step of a flow */
+    };
     int64_t at_mono_ms;
     int32_t job_id;
     int32_t group;
-    int32_t code; /* of the sending, 0: none is committed; of an end, handle_code */
-    uint8_t kind; /* enum trigger_kind */
-    bool is_end;
+    int32_t code;        /* of the sending, 0: none is committed; of an end, handle_code */
+    uint16_t flow_items; /* of a step of a flow */
+    uint8_t kind;        /* enum trigger_kind */
+    bool is_end : 1;
+    bool is_step : 1; /* of a flow */
 };
+_Static_assert(sizeof(struct entry) == 56, "see Memory in sent.h");
 
 struct sent {
     const struct clock *clock; /* [const] */
@@ -107,6 +116,20 @@ static void tell_full(struct sent *m, bool full)
                     log_quote("after a failover that loses commits less than a minute can be compared").s);
 }
 
+static void note_origin(struct entry *e, const struct fire *f)
+{
+    e->is_step = f->kind == TRIGGER_FLOW && f->flow_run > 0 && f->shard < 0;
+    if (!e->is_step) {
+        e->epoch = f->shard >= 0 ? f->epoch : 0;
+        e->source = f->source;
+        return;
+    }
+    e->flow_run = f->flow_run;
+    e->flow_at[0] = f->flow_step;
+    e->flow_at[1] = f->flow_item;
+    e->flow_items = f->flow_items < UINT16_MAX ? (uint16_t)f->flow_items : UINT16_MAX;
+}
+
 uint64_t sent_note_fires(struct sent *m, const struct fire *list)
 {
     int64_t now_mono_ms = clock_mono_ms(m->clock);
@@ -123,13 +146,12 @@ uint64_t sent_note_fires(struct sent *m, const struct fire *list)
         if (!e)
             break;
         *e = (struct entry){.log_id = f->log_id,
-                            .epoch = f->shard >= 0 ? f->epoch : 0,
                             .due_s = f->due_s,
-                            .source = f->source,
                             .at_mono_ms = now_mono_ms,
                             .job_id = (int32_t)f->job_id,
                             .group = (int32_t)f->group,
                             .kind = (uint8_t)f->kind};
+        note_origin(e, f);
     }
     full = !full && m->lost > 0;
     mutex_unlock(&m->lock);
@@ -151,7 +173,7 @@ void sent_note_codes(struct sent *m, const struct result *const *results, size_t
         /* One that found nobody may be waiting for an executor now: its row is open, and its later row is to go out. */
         if (!results[i]->row.away)
             get(m, number)->code = results[i]->row.code;
-        else if (get(m, number)->epoch > 0)
+        else if (!get(m, number)->is_step && get(m, number)->epoch > 0)
             get(m, number)->source = 0;
     }
     mutex_unlock(&m->lock);
@@ -191,6 +213,12 @@ static void join_row(struct sent_row *to, const struct sent_row *from)
         return;
     if (to->code == 0)
         to->code = from->code;
+    if (from->flow_run) {
+        to->flow_run = from->flow_run;
+        to->flow_step = from->flow_step;
+        to->flow_item = from->flow_item;
+        to->flow_items = from->flow_items;
+    }
     if (from->source && from->due_s >= to->due_s) {
         to->source = from->source;
         to->due_s = from->due_s;
@@ -230,8 +258,12 @@ static enum err copy_rows(struct sent *m, struct sent_row **out, size_t *count, 
                                       .job_id = e->job_id,
                                       .group = e->group,
                                       .due_s = e->due_s,
-                                      .epoch = e->epoch,
-                                      .source = e->source,
+                                      .epoch = e->is_step ? 0 : e->epoch,
+                                      .source = e->is_step ? 0 : e->source,
+                                      .flow_run = e->is_step ? e->flow_run : 0,
+                                      .flow_step = e->is_step ? e->flow_at[0] : 0,
+                                      .flow_item = e->is_step ? e->flow_at[1] : -1,
+                                      .flow_items = e->flow_items,
                                       .kind = (enum trigger_kind)e->kind,
                                       .was_sent = !e->is_end,
                                       .code = e->is_end ? 0 : e->code,

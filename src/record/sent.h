@@ -15,6 +15,7 @@
 #define SENT_MAX (256 * 1024)
 #define SENT_KEEP_MS 60000
 #define SENT_AGAIN_MS 3000
+#define SENT_BETWEEN_MS (2 * SENT_AGAIN_MS)
 
 struct sent;
 
@@ -35,9 +36,10 @@ struct sent_summary {
 /* What is of interest now stays until it is let go: a comparison is to come. The minute ends where the database was
  * known to work last. */
 void sent_hold(struct sent *m, bool hold);
-/* Compares all that was noted within that minute, and since, with the rows there are, and writes what is not
- * there; adds to *sum. Ends that were noted a moment ago are left out: they are being stored, and it may be that their
- * rows were not there yet. So it is to be done again after SENT_AGAIN_MS. May be repeated. */
+/* Compares all that was noted within that minute, and since, with the rows there are, and writes what is not there;
+ * adds to *sum. Ends that were noted a moment ago are left out: they are being stored, and it may be that their rows
+ * were not there yet. So it is to be done again after SENT_BETWEEN_MS: by then also those are old that came right after
+ * the first time, before another node had written their rows. May be repeated. */
 MUST_CHECK enum err sent_compare(struct sent *m, struct store_session *s, const char *incarnation,
                                  struct sent_summary *sum, struct errctx *ec);
 

@@ -223,6 +223,11 @@ void schedule_on_primary(struct schedule *s, int64_t generation, bool lossless)
 {
     int64_t before = atomic_load_explicit(&s->primary.generation, memory_order_relaxed);
 
+    /* Before the number: flow runs of a shard that is taken over by it wait for the comparison. Twice does no harm.
+     * Before schedule_start nothing was sent. */
+    if (generation > before && !lossless &&
+        atomic_load_explicit(&s->serving, memory_order_acquire)) /* pairs with schedule_start */
+        dispatch_compare_sent(s->dispatch);
     do {
         if (generation <= before)
             return;
@@ -231,9 +236,6 @@ void schedule_on_primary(struct schedule *s, int64_t generation, bool lossless)
     /* Behind the number: a shard that is added meanwhile and fenced here has pushed what the server knows, and only
      * takes over once more. */
     ring_fence_all(s->ring);
-    /* Before that nothing was sent. */
-    if (!lossless && atomic_load_explicit(&s->serving, memory_order_acquire)) /* pairs with schedule_start */
-        dispatch_compare_sent(s->dispatch);
     if (!atomic_load_explicit(&s->started, memory_order_acquire)) /* pairs with schedule_start */
         return;
     for (int k = 0; k < s->opts.shards; k++)

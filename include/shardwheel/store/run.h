@@ -44,21 +44,26 @@ struct sent_row {
     int64_t epoch;                /* under which it was planned; 0: a direct fire */
     int64_t source;               /* as in struct fire */
     enum trigger_kind kind;
-    bool was_sent;   /* by this node; false: it was told of its end alone */
-    int code;        /* trigger_code that was committed; 0: none */
-    int handle_code; /* that was reported; 0: none */
+    bool was_sent;    /* by this node; false: it was told of its end alone */
+    int code;         /* trigger_code that was committed; 0: none */
+    int handle_code;  /* that was reported; 0: none */
+    int64_t flow_run; /* as in struct fire, as the three that follow; 0: no step of a flow */
+    int flow_step, flow_item, flow_items;
 };
 struct sent_counts {
     size_t written; /* rows that were gone */
     size_t results; /* codes that rows did not have, and ends */
     size_t ends;
     size_t sources; /* failures that were retried, and later rows that were planned */
+    size_t steps;   /* tries of flows that had not begun */
 };
+/* At the head of the handle_msg of an end that was written again: what the executor said is not known. */
+#define END_AGAIN_MARK "<!--sw:e-->"
 /* For a server that may have lost commits. One transaction, adds to the counts: what was sent and has no row is written
  * under its id, with a text that says so; a row without its code or its end gets it. What is no plain success gets
  * alarm_status 1: nothing is sent again because commits were lost. So does an open failure whose retry was sent, and a
- * later row that was sent counts as planned. At most STORE_LIST_MAX, ids ascending and distinct.
- * May be repeated. */
+ * later row that was sent counts as planned. The try of a flow's step whose row was gone has begun, and its run waits
+ * for its end. At most STORE_LIST_MAX, ids ascending and distinct. May be repeated. */
 MUST_CHECK enum err store_write_sent(struct store_session *s, const struct sent_row *rows, size_t count,
                                      const char *incarnation, int64_t now_s, struct sent_counts *counts,
                                      struct errctx *ec);

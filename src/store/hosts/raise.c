@@ -2,6 +2,7 @@
 /* The nodes go over to another server: what it must know before anybody works on it. */
 #include <inttypes.h>
 
+#include "store/flow/ids.h"
 #include "store/hosts/hosts_impl.h"
 #include "store/run/ids.h"
 
@@ -52,9 +53,14 @@ static enum err fence_owners(struct store_session *s, struct errctx *ec)
 static enum err skip_ids(struct store_session *s, struct errctx *ec)
 {
     int64_t last_id = 0;
+    bool flows = false;
     enum err e = store_find_last_log_id(s, &last_id, ec);
 
-    return e ? e : store_move_log_ids(s, last_id + IDS_LEFT_OUT, ec);
+    if (!e)
+        e = store_move_log_ids(s, last_id + IDS_LEFT_OUT, ec);
+    if (!e)
+        e = flow_find_tables(s, &flows, ec);
+    return !e && flows ? flow_skip_run_ids(s, IDS_LEFT_OUT, ec) : e;
 }
 
 static enum err raise_on(struct store_session *s, int64_t generation, const char *node, struct errctx *ec)

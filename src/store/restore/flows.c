@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/flow/ids.h"
 #include "shardwheel/store/flow_move.h"
 #include "store/restore/restore_impl.h"
 
 #define PAGE_FLOWS 20 /* each with its document */
 #define PAGE_RUNS STORE_LIST_MAX
-#define IDS_LEFT_OUT 1000000 /* of runs: ${run.id} of a new one must not be that of one that is lost */
+#define IDS_LEFT_OUT 1000000 /* of runs */
 
 static const char restored_text[] = "the database was restored from a backup";
 
@@ -213,41 +214,17 @@ static enum err end_runs(struct restore *r, struct errctx *ec)
     return e;
 }
 
-static enum err take_id(struct restore *r, struct sql_value id, int64_t *out, struct errctx *ec)
-{
-    struct db_effect effect = {0};
-    enum err e = store_exec(r->s, &effect, ec,
-                            "INSERT INTO shardwheel_flow_run (id, flow_id, version, state, kind, due_s, depth, who, "
-                            "created_ms, late_told) VALUES (?, 0, 0, ?, 'M', 0, 0, '', 0, 0)",
-                            id, FLOW_RUN_SKIPPED);
-
-    *out = effect.first_id;
-    return e;
-}
-
-static enum err move_ids(struct restore *r, struct errctx *ec)
-{
-    int64_t id = 0;
-    enum err e = take_id(r, sql_word("NULL"), &id, ec);
-
-    if (!e)
-        e = take_id(r, sql_of_int(id + IDS_LEFT_OUT), &id, ec);
-    return e ? e : store_exec(r->s, NULL, ec, "DELETE FROM shardwheel_flow_run WHERE flow_id = 0");
-}
-
 enum err restore_flows(struct restore *r, struct errctx *ec)
 {
-    int64_t there = 0, after_id = 0;
-    bool more = true;
-    enum err e = store_number(r->s, 0, &there, ec,
-                              "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
-                              "table_name IN ('shardwheel_flow', 'shardwheel_flow_request')");
+    int64_t after_id = 0;
+    bool there = false, more = true;
+    enum err e = flow_find_tables(r->s, &there, ec);
 
-    if (e || there < 2) /* a backup of the release before */
+    if (e || !there) /* a backup of the release before */
         return e;
     e = end_runs(r, ec);
     if (!e && !r->order->dry_run)
-        e = move_ids(r, ec);
+        e = flow_skip_run_ids(r->s, IDS_LEFT_OUT, ec);
     while (!e && more)
         e = move_page(r, &after_id, &more, ec);
     return e ? err_wrap(ec, e, "flows") : ERR_OK;

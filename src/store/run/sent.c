@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a node sent, written again where the database has lost it. */
 #include "store/conn/session.h"
+#include "store/flow/again.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
 #include "shardwheel/store/run.h"
@@ -54,8 +55,13 @@ static void put_text(struct store_session *s, const char *mark, enum text_fit fi
 static void put_row(struct store_session *s, const struct sent_row *row, const char *incarnation, int64_t now_s,
                     enum text_fit fit)
 {
-    struct fire fire = {
-        .due_s = row->due_s, .original_due_s = row->due_s, .epoch = row->epoch, .kind = row->kind, .shard_total = 1};
+    struct fire fire = {.due_s = row->due_s,
+                        .original_due_s = row->due_s,
+                        .epoch = row->epoch,
+                        .kind = row->kind,
+                        .shard_total = 1,
+                        .flow_run = row->flow_run,
+                        .flow_step = row->flow_step};
     struct sqlbuf *q = &s->sql;
     char mark[100];
 
@@ -112,7 +118,7 @@ static enum err update(struct store_session *s, const struct sent_row *row, cons
         return e;
     q = store_sql(s, "UPDATE xxl_job_log SET handle_code = ?, handle_time = ?, handle_msg = ", row->handle_code,
                   sql_time(s->st->zone, now_s));
-    put_text(s, "", fit);
+    put_text(s, END_AGAIN_MARK, fit);
     sql_puts(q, row->handle_code == CODE_OK ? "" : ", alarm_status = 1");
     sql_put(q, " WHERE handle_code = 0 AND id = ?", row->log_id);
     return store_exec_sql(s, NULL, ec);
@@ -175,6 +181,9 @@ static enum err write_rows(struct store_session *s, const struct sent_row *rows,
         e = load(s, rows, count, found, ec);
     if (!e)
         e = insert(s, rows, found, count, incarnation, now_s, fit, &counts->written, ec);
+    for (size_t i = 0; i < count && !e; i++)
+        if (!found[i].is_there && rows[i].flow_run)
+            e = flow_begin_again(s, &rows[i], &counts->steps, ec);
     for (size_t i = 0; i < count && !e; i++) {
         if (!found[i].is_there)
             continue;

@@ -51,6 +51,22 @@ static void a_second_move_changes_nothing(void **state)
     end(w);
 }
 
+/* What the database has put in the place of a lost end is no result. */
+static void an_end_that_was_lost_has_no_result(void **state)
+{
+    struct world *w = begin("{'name':'f','steps':[" A ",{'name':'b','type':'job','jobId':1,'param':'n="
+                            "${steps.a.result}'}],'edges':[{'from':'a','to':'b'}]}");
+
+    (void)state;
+    move(w);
+    finish(w, 0, 200, "<!--sw:e-->written again");
+    move(w);
+    check_states(w, "sf");
+    assert_null(w->steps[0].now.result);
+    assert_non_null(strstr(w->steps[1].now.message, "steps.a.result"));
+    end(w);
+}
+
 static void an_end_starts_what_follows(void **state)
 {
     struct world *w = begin("{'name':'f','steps':[" A ",{'name':'b','type':'job','jobId':1,'param':'n="
@@ -501,6 +517,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(first_steps_start_at_once),
                                        cmocka_unit_test(a_second_move_changes_nothing),
                                        cmocka_unit_test(an_end_starts_what_follows),
+                                       cmocka_unit_test(an_end_that_was_lost_has_no_result),
                                        cmocka_unit_test(an_end_of_another_fire_is_taken_in_and_no_more),
                                        cmocka_unit_test(joins_wait_for_all_or_for_any),
                                        cmocka_unit_test(an_end_that_is_bad_skips_what_follows),

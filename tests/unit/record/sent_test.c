@@ -102,6 +102,39 @@ static void what_it_came_from_is_known_until_it_waits(void **state)
     sent_destroy(m);
 }
 
+static void a_step_of_a_flow_keeps_its_place(void **state)
+{
+    struct sent *m = make();
+    struct fire step = {.log_id = 31, .due_s = 9, .shard = -1, .kind = TRIGGER_FLOW, .flow_run = INT64_C(1) << 40};
+    struct fire item = {.log_id = 32, .due_s = 9, .shard = -1, .kind = TRIGGER_FLOW, .flow_run = 8, .flow_step = 199};
+    struct fire waited = {.log_id = 31, .due_s = 12, .epoch = 7, .kind = TRIGGER_FLOW, .source = 50};
+    struct callback_entry end = {.log_id = 31, .code = 200};
+
+    (void)state;
+    step.flow_item = -1;
+    item.flow_item = 9999;
+    item.flow_items = 10000;
+    (void)sent_note_fires(m, &step);
+    (void)sent_note_fires(m, &item);
+    (void)sent_note_fires(m, &waited); /* the first one found nobody, and became a later row */
+    sent_note_ends(m, &end, 1);
+    fake_clock_pass_ms(&the_time, SENT_AGAIN_MS);
+    assert_int_equal(compare(m).checked, 2);
+    assert_int_equal(asked[0].flow_run, step.flow_run);
+    assert_int_equal(asked[0].flow_step, 0);
+    assert_int_equal(asked[0].flow_item, -1);
+    assert_int_equal(asked[0].flow_items, 0);
+    assert_int_equal(asked[0].source, 50);
+    assert_int_equal(asked[0].handle_code, 200);
+    assert_int_equal(asked[1].flow_run, 8);
+    assert_int_equal(asked[1].flow_step, 199);
+    assert_int_equal(asked[1].flow_item, 9999);
+    assert_int_equal(asked[1].flow_items, 10000);
+    assert_int_equal(asked[1].epoch, 0);
+    assert_int_equal(asked[1].source, 0);
+    sent_destroy(m);
+}
+
 /* The minute ends where the database was known to work; nothing of it goes before it was compared. */
 static void a_minute_is_kept_however_long_nobody_is_there(void **state)
 {
@@ -143,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_known_of_a_run_comes_together),
         cmocka_unit_test(what_it_came_from_is_known_until_it_waits),
+        cmocka_unit_test(a_step_of_a_flow_keeps_its_place),
         cmocka_unit_test(a_minute_is_kept_however_long_nobody_is_there),
         cmocka_unit_test(the_memory_has_an_end_and_says_so),
     };

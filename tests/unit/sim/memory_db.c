@@ -37,6 +37,10 @@ struct memory_past {
     struct memory_shard shard[STORE_SHARDS_MAX];
     struct memory_note *notes;
     size_t note_count;
+    struct memory_flow *flows;
+    size_t flow_count;
+    struct memory_flow_run *flow_runs;
+    size_t flow_run_count;
 };
 
 static void forget_past(struct memory_db *db)
@@ -47,6 +51,8 @@ static void forget_past(struct memory_db *db)
         free(db->past->jobs);
         free(db->past->logs);
         free(db->past->notes);
+        free(db->past->flows);
+        free(db->past->flow_runs);
     }
     free(db->past);
     db->past = NULL;
@@ -76,6 +82,10 @@ void memory_db_remember(struct memory_db *db)
         past->logs[i].message = past->logs[i].message ? str_copy(past->logs[i].message) : NULL;
     past->notes = copy(db->notes, db->note_count * sizeof *db->notes);
     past->note_count = db->note_count;
+    past->flows = copy(db->flows, db->flow_count * sizeof *db->flows);
+    past->flow_count = db->flow_count;
+    past->flow_runs = copy(db->flow_runs, db->flow_run_count * sizeof *db->flow_runs);
+    past->flow_run_count = db->flow_run_count;
     memcpy(past->shard, db->shard, sizeof past->shard);
     db->past = past;
 }
@@ -89,6 +99,8 @@ static void fall_back(struct memory_db *db, struct memory_log *row, const struct
     row->message = row->message ? str_copy(row->message) : NULL;
     row->arrivals = now.arrivals;
     row->arrival_wall_ms = now.arrival_wall_ms;
+    row->said_good = now.said_good;
+    row->said_bad = now.said_bad;
     row->forgotten = now.forgotten || (now.exists && !row->exists);
     row->was_sent = now.was_sent || (now.exists && now.fire.due_s <= db->shard[now.fire.job_id % db->shards].cursor_s);
     free(now.message);
@@ -108,6 +120,10 @@ void memory_db_fail_over(struct memory_db *db)
         db->jobs[i] = past->jobs[i];
         db->jobs[i].pending = 0;
     }
+    for (size_t i = 0; i < past->flow_count; i++)
+        db->flows[i] = past->flows[i];
+    for (size_t i = 0; i < db->flow_run_count; i++)
+        db->flow_runs[i] = i < past->flow_run_count ? past->flow_runs[i] : (struct memory_flow_run){0};
     for (int k = 0; k < db->shards; k++) {
         db->shard[k] = past->shard[k];
         db->shard[k].pending = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The database in memory: planned rows after a takeover, and how rows end. */
 #include "sim/memory_db.h"
+#include "shardwheel/job/codes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +210,55 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
     return memory_end(s, fate, ec);
 }
 
+/* The step, or the item, as it stood after the fire was written. */
+static void begin_again(struct memory_db *db, const struct sent_row *row)
+{
+    struct memory_flow_run *run = memory_db_find_flow_run(db, row->flow_run);
+    struct flow_step_row *step = run ? &run->steps[row->flow_step] : NULL;
+    struct flow_try *t = step ? &step->now : NULL;
+    size_t free_fire = 0;
+
+    if (!run || !run->exists || run->row.state > FLOW_RUN_RUNNING || t->state > FLOW_RUNNING ||
+        t->log_id >= row->log_id)
+        return;
+    run->row.state = FLOW_RUN_RUNNING;
+    run->row.look_ms = 0;
+    run->is_looked_at = true;
+    if (!run->has_step[row->flow_step])
+        *step = (struct flow_step_row){
+            .run_id = row->flow_run, .step = row->flow_step, .now.started_ms = row->due_s * 1000};
+    run->has_step[row->flow_step] = true;
+    t->state = FLOW_RUNNING;
+    if (row->flow_items) {
+        struct memory_flow_item *item = NULL;
+
+        step->items = row->flow_items;
+        for (size_t i = 0; i < ARRAY_LEN(run->items); i++)
+            if (run->items[i].exists
+                    ? run->items[i].row.step == row->flow_step && run->items[i].row.item == row->flow_item
+                    : !item)
+                item = &run->items[i];
+        if (!item)
+            abort();
+        if (!item->exists)
+            *item = (struct memory_flow_item){true, {row->flow_run, row->flow_step, row->flow_item, {0}}};
+        t = &item->row.now;
+        if (t->state > FLOW_RUNNING || t->log_id >= row->log_id)
+            return;
+        if (step->items_begun <= row->flow_item)
+            step->items_begun = row->flow_item + 1;
+    }
+    *t = (struct flow_try){.state = FLOW_RUNNING,
+                           .log_id = row->log_id,
+                           .tries = t->tries + 1,
+                           .started_ms = t->started_ms ? t->started_ms : row->due_s * 1000};
+    while (run->fires[free_fire].log_id)
+        free_fire++;
+    run->fires[free_fire] =
+        (struct memory_flow_fire){row->log_id, row->flow_step, row->flow_items ? row->flow_item : -1};
+    db->steps_begun_again++;
+}
+
 enum err store_write_sent(struct store_session *s, const struct sent_row *rows, size_t count, const char *incarnation,
                           int64_t now_s, struct sent_counts *counts, struct errctx *ec)
 {
@@ -224,6 +274,8 @@ enum err store_write_sent(struct store_session *s, const struct sent_row *rows, 
 
         if (!row->exists && !rows[i].was_sent)
             continue;
+        if (!row->exists && rows[i].flow_run)
+            begin_again(db, &rows[i]);
         counts->written += !row->exists;
         db->written_again += !row->exists;
         row->exists = true;
@@ -233,6 +285,9 @@ enum err store_write_sent(struct store_session *s, const struct sent_row *rows, 
         }
         if (row->handle_code == 0 && rows[i].handle_code != 0) {
             row->handle_code = rows[i].handle_code;
+            row->was_good = row->was_good || rows[i].handle_code == CODE_OK;
+            row->was_bad = row->was_bad || rows[i].handle_code != CODE_OK;
+            row->said = END_AGAIN_MARK;
             row->ended_s = now_s;
             counts->ends++;
         }

@@ -241,6 +241,7 @@ struct memory_db {
     struct memory_past *past; /* what memory_db_remember saw */
     int era;                  /* of sessions: those of the server before are gone */
     size_t written_again;     /* rows by store_write_sent */
+    size_t steps_begun_again; /* likewise, tries of flows */
     int64_t later_troubles;   /* claims that a later row in trouble let fail */
     int64_t claims, faults, unknown_ends, lost_runs;
 };

@@ -312,6 +312,13 @@ static int get_epochs(void *arg, int64_t *out)
     return n;
 }
 
+static bool is_comparing(void *arg)
+{
+    struct sim_run *run = arg;
+
+    return dispatch_is_comparing_sent(run->dispatch);
+}
+
 static void start_flows(struct sim_run *run)
 {
     struct errctx ec;
@@ -323,6 +330,7 @@ static void start_flows(struct sim_run *run)
                                                    .watch = run->watch,
                                                    .get_epochs = get_epochs,
                                                    .submit = submit_direct,
+                                                   .is_comparing = is_comparing,
                                                    .arg = run},
                             &run->clock, &run->counters, &run->flows, &ec),
              &ec);

@@ -85,7 +85,8 @@ void sim_trigger(struct sim *sim, int node, int64_t job, unsigned members);
 
 /* Flows of all kinds, some of them drawn, with jobs of their own, which nobody edits. Two have schedules. */
 void sim_add_flows(struct sim *sim);
-void sim_start_flow(struct sim *sim);    /* a run of one of them is asked for */
+void sim_start_flow(struct sim *sim); /* a run of one of them is asked for */
+void sim_start_that_flow(struct sim *sim, int64_t flow);
 void sim_ask_flow(struct sim *sim);      /* somebody asks something of some run: also what makes no sense */
 void sim_approve_flows(struct sim *sim); /* whatever waits for an answer gets one */
 

@@ -218,7 +218,11 @@ static struct store_session *take_session(struct sim *sim, struct store *st)
 
 void sim_start_flow(struct sim *sim)
 {
-    int64_t flow = 1 + (int64_t)fibers_draw((uint64_t)sim->flows->count);
+    sim_start_that_flow(sim, 1 + (int64_t)fibers_draw((uint64_t)sim->flows->count));
+}
+
+void sim_start_that_flow(struct sim *sim, int64_t flow)
+{
     struct flow_run_start order = {.flow_id = flow,
                                    .version = 1,
                                    .kind = "M",
