@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Flows in api/v1: documents, versions, schedules, runs that are started, and what is asked of them; who may what."""
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -169,6 +170,36 @@ def test_flows_do_not_lead_back_to_themselves(site):
     site.admin.good("DELETE", f"/flows/{outer['id']}", status=204)
     saved = site.admin.good("PUT", f"/flows/{inner['id']}", {"document": renamed, "version": 1})
     assert saved["name"] == renamed["name"]
+
+
+def test_two_changes_at_once_make_no_circle(site):
+    """Each is good by itself, and looked at the other before it was written."""
+    def calls(name, flow):
+        return {"name": name, "steps": [{"name": "sub", "type": "flow", "flow": flow}]}
+
+    one, two = site.add(site.job_one), site.add(site.job_one)
+    lock = site.tables.server.connect(site.tables.database)
+    lock.begin()
+    with lock.cursor() as cursor:
+        cursor.execute("SELECT id FROM shardwheel_flow WHERE id = %s FOR UPDATE", (one["id"],))
+    with ThreadPoolExecutor(2) as threads:
+        def save(flow, other):
+            return threads.submit(site.admin.call, "PUT", f"/flows/{flow['id']}",
+                                  {"document": calls(flow["name"], other["name"]), "version": 1})
+
+        def waits(what):
+            return site.tables.value("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE %s AND id <> "
+                                     "CONNECTION_ID()", (f"%FROM shardwheel_flow WHERE id % {what}",)) > 0
+
+        first = save(one, two)
+        wait_until(lambda: first.done() or waits("FOR UPDATE"), 15, "the first change to wait for the row")
+        second = save(two, one)
+        wait_until(lambda: second.done() or waits("LOCK IN SHARE MODE"), 15, "the second change to wait, too")
+        lock.rollback()
+        answers = [first.result(), second.result()]
+    lock.close()
+    assert sorted(answer.status for answer in answers) == [200, 400], answers
+    assert "leads back to this one" in answers[0].text + answers[1].text
 
 
 def test_flows_of_flows_are_no_more_than_32_deep(site):

@@ -71,13 +71,16 @@ struct flow_change {
     const char *document; /* of a new version; NULL: there is none */
     const char *name;     /* as the document has it */
     const char *who;
-    bool remove; /* with its versions; its runs are left to store_delete_flow_runs */
+    bool remove;                       /* with its versions; its runs are left to store_delete_flow_runs */
+    const struct flow_version *others; /* flows that it was decided by: these must still be their newest versions */
+    size_t other_count;
     const struct audit_row *audit;
 };
 /* Fills in `out`, which comes as no change at all. An error ends the transaction and is returned. */
 typedef enum err flow_decide_change(void *arg, const struct flow_now *now, struct flow_change *out, struct errctx *ec);
-/* One transaction. ERR_NOTFOUND: there is no such flow; ERR_STATE: another one has the name; ERR_CONFLICT: somebody
- * holds the row, or a deadlock. */
+/* One transaction; what `decide` reads with the session is read in it, behind the lock. ERR_NOTFOUND: there is no such
+ * flow; ERR_STATE: another one has the name; ERR_CONFLICT: somebody holds the row, a deadlock, or one of the others has
+ * another version by now. */
 MUST_CHECK enum err store_change_flow(struct store_session *s, int64_t id, flow_decide_change *decide, void *arg,
                                       struct errctx *ec);
 /* Removes some runs of a flow that is gone, with all that belongs to them, and then its versions. *more: there may be

@@ -90,12 +90,23 @@ struct change_call {
     const char *document;
     const struct flow *flow; /* of an update: that document */
     bool start;
+    struct store_session *alone_in;    /* NULL, or: if it gets another name, or none, nobody may run it as a step */
+    const struct flow_version *others; /* see struct flow_change */
+    size_t other_count;
     struct audit_diff diff;
     struct refusal *r;
     enum err (*act)(struct change_call *call, const struct flow_now *now, struct flow_change *out, struct errctx *ec);
 };
 
-/* Rights were looked at with another version: the caller begins anew. */
+static enum err find_callers(struct store_session *s, const char *name, int64_t id, struct refusal *r);
+
+static bool renames(const struct change_call *call)
+{
+    return !call->flow || strcmp(call->read->name, flow_get_name(call->flow)) != 0;
+}
+
+/* Rights were looked at with another version: the caller begins anew. Who runs the flow is looked at here: whoever
+ * begins to has its row locked (`others`), and has ended. */
 static enum err decide(void *arg, const struct flow_now *now, struct flow_change *out, struct errctx *ec)
 {
     struct change_call *call = arg;
@@ -103,8 +114,14 @@ static enum err decide(void *arg, const struct flow_now *now, struct flow_change
     if (now->row.version != call->read->version)
         return err_set(ec, ERR_CONFLICT, "flow %" PRId64 " has a new version", now->row.id);
     out->who = call->actor->name;
+    out->others = call->others;
+    out->other_count = call->other_count;
     audit_fini(&call->diff);
-    enum err e = call->act(call, now, out, ec);
+    enum err e = ERR_OK;
+    if (call->alone_in && renames(call))
+        e = find_callers(call->alone_in, call->read->name, call->read->id, call->r);
+    if (!e)
+        e = call->act(call, now, out, ec);
     if (!e && audit_differs(&call->diff))
         out->audit = &call->diff.row;
     return e;
@@ -118,21 +135,15 @@ struct change_plan {
     struct flow_faults *faults; /* of an update */
 };
 
-static enum err find_callers(struct store_session *s, const char *name, int64_t id, struct refusal *r);
-
-static bool renames(const struct change_call *call)
-{
-    return !call->flow || strcmp(call->read->name, flow_get_name(call->flow)) != 0;
-}
-
 static enum err try_change(struct change_plan *plan, struct store_session *s, bool alone, struct refusal *r)
 {
     const struct reach_flow *old = NULL, *new = NULL;
     struct flow_rows rows = {0};
     struct reach reach, with;
+    struct flow_version *others = NULL;
     struct flow *flow = NULL;
     int64_t *groups = NULL;
-    size_t count = 0;
+    size_t count = 0, other_count = 0;
     enum err e;
 
     reach_init(&reach, s);
@@ -153,11 +164,15 @@ static enum err try_change(struct change_plan *plan, struct store_session *s, bo
         plan->call.group = groups_get_one(groups, count);
         plan->call.read = &rows.rows[0];
         plan->call.flow = flow;
+        plan->call.alone_in = alone ? s : NULL;
     }
-    if (!e && alone && renames(&plan->call))
-        e = find_callers(s, rows.rows[0].name, plan->id, r);
+    if (!e && flow)
+        e = refuse_error(r, reach_load_versions(&with, plan->id, &others, &other_count, &r->text));
+    plan->call.others = others;
+    plan->call.other_count = other_count;
     if (!e)
         e = store_change_flow(s, plan->id, decide, &plan->call, &r->text);
+    free(others);
     free(groups);
     flow_destroy(flow);
     flow_rows_fini(&rows);

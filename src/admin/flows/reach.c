@@ -278,6 +278,22 @@ enum err reach_load_groups(struct reach *reach, const struct reach_flow *flow, i
     return e;
 }
 
+enum err reach_load_versions(const struct reach *reach, int64_t but_id, struct flow_version **out, size_t *count,
+                             struct errctx *ec)
+{
+    struct flow_version *list = calloc(reach->count + 1, sizeof *list);
+    size_t n = 0;
+
+    if (!list)
+        return no_memory(ec);
+    for (size_t i = 0; i < reach->count; i++)
+        if (reach->flows[i]->id && reach->flows[i]->id != but_id)
+            list[n++] = (struct flow_version){reach->flows[i]->id, (int)reach->flows[i]->version};
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}
+
 bool reach_leads_to(struct reach *reach, const struct reach_flow *from, const char *name, int64_t id)
 {
     struct reach_flow **flows = NULL;

@@ -55,6 +55,9 @@ MUST_CHECK enum err reach_close(struct reach *reach, struct errctx *ec);
 const struct reach_flow *reach_find(const struct reach *reach, const char *name);
 const struct reach_flow *reach_find_version(const struct reach *reach, int64_t id, int64_t version);
 const struct flow_job *reach_find_job(const struct reach *reach, int64_t id); /* NULL: there is none */
+/* Which versions of saved flows it was closed with, each flow once; but that one's. Free with free. */
+MUST_CHECK enum err reach_load_versions(const struct reach *reach, int64_t but_id, struct flow_version **out,
+                                        size_t *count, struct errctx *ec);
 /* Ascending; free with free. */
 MUST_CHECK enum err reach_load_groups(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
                                       struct errctx *ec);

@@ -202,6 +202,31 @@ static enum err write_change(struct store_session *s, const struct flow_row *row
     return to->document ? find_why(s, e, to->name, row->id, ec) : e;
 }
 
+/* Shared: of two flows that are changed at the same time, each decided by the other, one meets a deadlock, or waits and
+ * finds a new version. */
+static enum err hold_others(struct store_session *s, const struct flow_change *change, struct errctx *ec)
+{
+    for (size_t at = 0; at < change->other_count; at += STORE_LIST_MAX) {
+        size_t some = change->other_count - at < STORE_LIST_MAX ? change->other_count - at : STORE_LIST_MAX, same = 0;
+        struct db_rows *rows = NULL;
+        enum err e = store_query(s, &rows, ec,
+                                 "SELECT id, version FROM shardwheel_flow WHERE id IN (?) ORDER BY id LOCK IN SHARE "
+                                 "MODE",
+                                 sql_each(change->others + at, some, flow_id));
+
+        while (!e && db_rows_next(rows))
+            for (size_t i = 0; i < some; i++)
+                same += change->others[at + i].flow_id == db_int(rows, 0) &&
+                        change->others[at + i].version == db_int(rows, 1);
+        db_rows_destroy(rows);
+        if (e)
+            return e;
+        if (same < some)
+            return err_set(ec, ERR_CONFLICT, "a flow that it runs has a new version");
+    }
+    return ERR_OK;
+}
+
 enum err store_change_flow(struct store_session *s, int64_t id, flow_decide_change *decide, void *arg,
                            struct errctx *ec)
 {
@@ -218,6 +243,8 @@ enum err store_change_flow(struct store_session *s, int64_t id, flow_decide_chan
         change = (struct flow_change){.started = now.row.started, .next_s = now.row.next_s, .name = now.row.name};
         e = decide(arg, &now, &change, ec);
     }
+    if (!e)
+        e = hold_others(s, &change, ec);
     if (!e)
         e = write_change(s, &rows.rows[0], &change, ec);
     e = store_end_audited(s, e, change.audit, ec);
