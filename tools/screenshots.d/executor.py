@@ -9,6 +9,10 @@ import time
 
 TOKEN = "default_token"
 ZONE_S = 8 * 3600
+# What the jobs of the flow in the pictures say, by handler.
+RESULTS = {"orderSync": '{"orders": 1204, "shops": ["north", "south", "harbour", "airport", "station"]}',
+           "scoreOrders": '{"orders": 241, "refused": 3}'}
+FULL = "java.io.IOException: No space left on device: /data/invoices/2026-11.csv"
 STEPS = ["connecting to {handler}-db:5432", "read 1,204 rows since the last run",
          "\x1b[33mWARN\x1b[0m  3 rows have no customer, left for later", "wrote 1,201 rows in 4 batches",
          "checkpoint 88213 saved"]
@@ -59,11 +63,17 @@ class Executor:
         seconds = 900 if long else self.random.uniform(1, 4)
         self.runs[trigger["logId"]] = (time.time(), trigger, seconds)
         if not long:
-            failed = trigger["executorHandler"] == "fetchRates" and self.random.random() < 0.3
-            threading.Timer(seconds, self._report, (trigger, failed)).start()
+            handler, said = trigger["executorHandler"], ""
+            in_flow = (trigger.get("executorParams") or "").startswith("date=")
+            failed = handler == "fetchRates" and self.random.random() < 0.3
+            if failed:
+                said = "HTTP 503 from api.rates.example"
+            elif in_flow:
+                failed = handler == "exportInvoices"
+                said = FULL if failed else RESULTS.get(handler, "")
+            threading.Timer(seconds, self._report, (trigger, failed, said)).start()
 
-    def _report(self, trigger, failed):
-        said = "HTTP 503 from api.rates.example" if failed else ""
+    def _report(self, trigger, failed, said):
         self._post("callback", [{"logId": trigger["logId"], "logDateTim": trigger["logDateTime"],
                                  "handleCode": 500 if failed else 200, "handleMsg": said}])
 

@@ -14,6 +14,7 @@ os.environ["TZ"] = "UTC"
 time.tzset()
 
 from executor import Executor  # noqa: E402
+from flows import add_flows  # noqa: E402
 from harness import databases  # noqa: E402
 from harness.cluster import World  # noqa: E402
 from harness.process import wait_until  # noqa: E402
@@ -49,6 +50,7 @@ def run_by_hand(node, place):
 
 def take(nodes, place, world, names):
     run = run_by_hand(nodes[0], place)
+    flow = add_flows(nodes[0], place)
     failed = place.tables.value(
         "SELECT MAX(UNIX_TIMESTAMP(trigger_time)) FROM xxl_job_log WHERE job_id = %s AND handle_code = 500",
         (place.jobs["export"],))
@@ -57,7 +59,8 @@ def take(nodes, place, world, names):
     os.makedirs(out, exist_ok=True)
     made = tempfile.mkdtemp(prefix="shots-")
     scene = {"url": f"{nodes[0].url}/xxl-job-admin", "user": "ann", "password": PASSWORD, "jobs": place.jobs,
-             "groups": place.groups, "run": run, "failedAt": int(failed), "skippedAt": place.outage + 300, "out": made,
+             "groups": place.groups, "run": run, "flow": flow,
+             "failedAt": int(failed), "skippedAt": place.outage + 300, "out": made,
              "only": names}
     env = {**os.environ, "SW_SCENE": json.dumps(scene)}
     script = os.path.join(TOP, "web", "scripts", "screenshots.mjs")

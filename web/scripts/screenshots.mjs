@@ -3,7 +3,7 @@
 import { chromium } from 'playwright-core'
 
 const scene = JSON.parse(process.env.SW_SCENE)
-const { jobs, groups, run } = scene
+const { jobs, groups, run, flow } = scene
 const get = (page, test) => page.locator(`[data-test="${test}"]`).first()
 const instant = (seconds) => new Date(seconds * 1000).toISOString().replace('.000', '')
 
@@ -20,6 +20,17 @@ async function compare(page) {
   await get(page, 'glue-diff').waitFor()
 }
 
+async function openMap(page) {
+  await page.locator('[data-step="shops"]').click()
+  await get(page, 'step-form').waitFor()
+}
+
+/** Until it waits for a person alone. */
+async function waitForPerson(page) {
+  await page.locator('[data-step="agree"][data-state="running"]').waitFor({ timeout: 60_000 })
+  await page.locator('[data-step="invoices-later"][data-state="success"]').waitFor({ timeout: 60_000 })
+}
+
 const shots = [
   { name: 'dashboard', path: '/' },
   { name: 'dashboard-zh', path: '/', language: 'zh-CN' },
@@ -30,6 +41,11 @@ const shots = [
   { name: 'job-zh', path: `/jobs/${jobs.sync}`, language: 'zh-CN', themes: ['light'] },
   { name: 'why', path: `/jobs/${jobs.sync}/why?at=${instant(scene.skippedAt)}` },
   { name: 'children', path: `/jobs/${jobs.export}/children`, themes: ['light'] },
+  { name: 'flows', path: '/flows' },
+  { name: 'flow-editor', path: `/flows/${flow.id}/edit`, then: openMap },
+  { name: 'flow-run', path: `/flow-runs/${flow.run}?step=agree`, then: waitForPerson },
+  { name: 'flow-run-zh', path: `/flow-runs/${flow.run}?step=shops`, then: waitForPerson, language: 'zh-CN', themes: ['light'] },
+  { name: 'flow-phone', path: `/flow-runs/${flow.run}?step=agree`, then: waitForPerson, width: 390, height: 844, themes: ['light'] },
   { name: 'runs', path: '/runs' },
   { name: 'run', path: `/runs/${run}` },
   { name: 'executors', path: '/executors' },
