@@ -115,6 +115,13 @@ struct login_try {
  * and many logins at once are none the worse. *wait_ms above 0: the password was not looked at. */
 MUST_CHECK enum err store_try_login(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
                                     struct errctx *ec);
+/* For a password that somebody far away looks at: a failure is counted before he is asked, as of a wrong password, so
+ * that many questions at once gain nothing. `check` and `arg` are not used. *before: what there was, for the next. */
+MUST_CHECK enum err store_count_try(struct store_session *s, const struct login_try *t,
+                                    struct login_failures before[LOGIN_KEYS], int64_t *wait_ms, struct errctx *ec);
+/* It was none. `right`: the failures of the first key end, as with a right password; false: nobody has looked. */
+MUST_CHECK enum err store_take_back_try(struct store_session *s, const char *const keys[LOGIN_KEYS],
+                                        const struct login_failures before[LOGIN_KEYS], bool right, struct errctx *ec);
 /* Removes failures older than forget_ms, some hundreds at a time, and the oldest where more than `max` are left. */
 MUST_CHECK enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t max, struct errctx *ec);
 

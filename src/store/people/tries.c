@@ -79,23 +79,28 @@ static enum err forgive(struct store_session *s, const char *const keys[LOGIN_KE
     return e;
 }
 
-static enum err find_wait(struct store_session *s, const struct login_try *t, int64_t *now_ms, int64_t *wait_ms,
+/* Failures that are forgotten are none. */
+static enum err find_wait(struct store_session *s, const struct login_try *t,
+                          struct login_failures failures[LOGIN_KEYS], int64_t *now_ms, int64_t *wait_ms,
                           struct errctx *ec)
 {
-    struct login_failures failures[LOGIN_KEYS] = {0};
     enum err e = read_tries(s, t->keys, failures, now_ms, ec);
 
     *wait_ms = 0;
     for (size_t i = 0; i < LOGIN_KEYS && !e; i++) {
-        int64_t ms = failures[i].last_ms < *now_ms - t->forget_ms ? 0 : t->wait(i, &failures[i], *now_ms);
+        if (failures[i].last_ms < *now_ms - t->forget_ms)
+            failures[i].count = 0;
+        int64_t ms = failures[i].count ? t->wait(i, &failures[i], *now_ms) : 0;
         *wait_ms = ms > *wait_ms ? ms : *wait_ms;
     }
     return e;
 }
 
-enum err store_try_login(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
-                         struct errctx *ec)
+/* `before` may be NULL; without a `check` no password is right. */
+static enum err try_once(struct store_session *s, const struct login_try *t, bool (*check)(void *arg),
+                         struct login_failures before[LOGIN_KEYS], int64_t *wait_ms, bool *right, struct errctx *ec)
 {
+    struct login_failures failures[LOGIN_KEYS] = {0};
     int64_t now_ms = 0, longest = 0;
     bool good = false;
     enum err e = store_begin_txn(s, ec);
@@ -103,9 +108,9 @@ enum err store_try_login(struct store_session *s, const struct login_try *t, int
     if (!e)
         e = lock_tries(s, t->keys, ec);
     if (!e)
-        e = find_wait(s, t, &now_ms, &longest, ec);
+        e = find_wait(s, t, failures, &now_ms, &longest, ec);
     if (!e && longest == 0) {
-        good = t->check(t->arg);
+        good = check && check(t->arg);
         e = good ? forgive(s, t->keys, ec) : count_failure(s, t->keys, now_ms - t->forget_ms, ec);
         if (!e)
             e = store_commit_txn(s, ec);
@@ -115,7 +120,44 @@ enum err store_try_login(struct store_session *s, const struct login_try *t, int
         return err_wrap(ec, e, "count a login");
     *wait_ms = longest;
     *right = good;
+    if (before)
+        memcpy(before, failures, sizeof failures);
     return ERR_OK;
+}
+
+enum err store_try_login(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
+                         struct errctx *ec)
+{
+    return try_once(s, t, t->check, NULL, wait_ms, right, ec);
+}
+
+enum err store_count_try(struct store_session *s, const struct login_try *t, struct login_failures before[LOGIN_KEYS],
+                         int64_t *wait_ms, struct errctx *ec)
+{
+    bool right;
+
+    return try_once(s, t, NULL, before, wait_ms, &right, ec);
+}
+
+/* The time of the last failure is again what it was, unless somebody has failed since. */
+enum err store_take_back_try(struct store_session *s, const char *const keys[LOGIN_KEYS],
+                             const struct login_failures before[LOGIN_KEYS], bool right, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = lock_tries(s, keys, ec);
+    for (size_t i = 0; i < LOGIN_KEYS && !e; i++)
+        e = store_exec(
+            s, NULL, ec,
+            "UPDATE shardwheel_login SET last_ms = IF(failures = ? + 1, ?, last_ms), failures = failures - 1 "
+            "WHERE who = ? AND failures > 0",
+            before[i].count, before[i].last_ms, keys[i]);
+    for (size_t i = 0; i < LOGIN_KEYS && !e; i++)
+        e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_login WHERE who = ??", keys[i],
+                       sql_word(right && i == 0 ? "" : " AND failures = 0"));
+    e = store_finish_txn(s, e, ec);
+    return e ? err_wrap(ec, e, "take back a failed login") : ERR_OK;
 }
 
 /* ---- cleaning ---------------------------------------------------------------------------------------------------- */

@@ -511,6 +511,46 @@ static void failures_count_and_logins_do_not(void **state)
     assert_int_equal(count_failures("a:192.0.2.1"), 1); /* who has one password does not try others for nothing */
 }
 
+static int64_t count_try(struct login_failures before[LOGIN_KEYS])
+{
+    struct login_try t = {.keys = {"u:zoe", "a:192.0.2.1"}, .forget_ms = 60000, .wait = wait_from_three};
+    int64_t wait_ms = -1;
+
+    assert_ok(store_count_try(s, &t, before, &wait_ms, ec));
+    return wait_ms;
+}
+
+static void a_try_that_was_none_is_taken_back(void **state)
+{
+    static const char *const keys[] = {"u:zoe", "a:192.0.2.1"};
+    struct login_failures before[LOGIN_KEYS], later[LOGIN_KEYS];
+
+    (void)state;
+    assert_int_equal(count_try(before), 0);
+    assert_int_equal(count_failures("u:zoe"), 1);
+    assert_ok(store_take_back_try(s, keys, before, false, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login"), 0);
+
+    assert_int_equal(try_login(false), 0);
+    test_sql("UPDATE shardwheel_login SET last_ms = last_ms - 4000");
+    int64_t last_ms = test_int("SELECT MAX(last_ms) FROM shardwheel_login");
+    assert_int_equal(count_try(before), 0);
+    assert_int_equal(count_try(later), 0);        /* at the same time; that one stays */
+    assert_int_equal(count_try(later) > 0, true); /* and counts for others at once */
+    assert_ok(store_take_back_try(s, keys, before, false, ec));
+    assert_int_equal(count_failures("u:zoe"), 2);
+    assert_true(test_int("SELECT last_ms FROM shardwheel_login WHERE who = 'u:zoe'") > last_ms);
+    test_sql("UPDATE shardwheel_login SET failures = 1, last_ms = %" PRId64, last_ms);
+
+    assert_int_equal(count_try(before), 0);
+    assert_ok(store_take_back_try(s, keys, before, true, ec)); /* the password was right */
+    assert_int_equal(count_failures("u:zoe"), -1);
+    assert_int_equal(count_failures("a:192.0.2.1"), 1);
+    assert_int_equal(test_int("SELECT last_ms FROM shardwheel_login"), last_ms);
+    assert_ok(store_take_back_try(s, keys, before, true, ec)); /* nobody's any more */
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login WHERE failures < 0"), 0);
+}
+
 static void tries_have_a_bound(void **state)
 {
     (void)state;
@@ -592,6 +632,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(strong_passwords_come_and_go_with_their_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tokens_have_names_bounds_and_owners, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures_count_and_logins_do_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_try_that_was_none_is_taken_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tries_have_a_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(groups_that_are_missing_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(secrets_that_everybody_knows_are_found, set_up, tear_down),
