@@ -65,16 +65,16 @@ def test_nothing_from_before_a_restore_is_sent_again(cluster):
     running = slow.wait_runs(long_run)[0].json["logId"]
     load.wait_arrivals(FIRES * 3, 20)
     # Beyond what is planned when the backup is made, and due before the restore.
-    rate = tables.add_job(others, schedule_type="FIX_RATE", cron="7", next_in=15)
-    ended, ended_due = tables.add_single_fire(others, 16)
-    soon = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(time.time() + 15))
+    rate = tables.add_job(others, schedule_type="FIX_RATE", cron="7", next_in=20)
+    ended, ended_due = tables.add_single_fire(others, 21)
+    soon = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(time.time() + 20))
     assert cluster.ctl("trigger", str(long_run), "--at", soon).returncode == 0
     tables.execute("INSERT INTO shardwheel_session VALUES "
                    "(REPEAT('a', 64), 1, REPEAT('b', 64), 1, 1, 1 << 60, 1, '', '')")
 
     backup = dump(cluster)
     assert nodes[0].post("/api/callback", [callback_entry(running)], TOKEN).code == 200  # is lost with the restore
-    wait_until(lambda: time.time() > ended_due + 1, 20, "what is due behind the backup")
+    wait_until(lambda: time.time() > ended_due + 1, 25, "what is due behind the backup")
     for node in nodes:
         node.kill()
     lost_ids = tables.value("SELECT MAX(id) FROM xxl_job_log")
