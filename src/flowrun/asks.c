@@ -93,6 +93,7 @@ static enum err set(struct work *w, size_t step, enum flow_state state, const st
                     struct errctx *ec)
 {
     struct flow_step_row *row;
+    int64_t started_ms = w->rows[step] ? w->rows[step]->now.started_ms : 0; /* it ran, whoever says what came of it */
     enum err e = ERR_OK;
 
     if (flow_get_state(w->values, step) == FLOW_FAILED || flow_get_state(w->values, step) == FLOW_CANCELLED)
@@ -100,7 +101,7 @@ static enum err set(struct work *w, size_t step, enum flow_state state, const st
     row = e ? NULL : work_change(w, step, ec);
     if (!row)
         return ERR_NOMEM;
-    row->now.started_ms = row->now.started_ms ? row->now.started_ms : w->now_ms;
+    row->now.started_ms = started_ms ? started_ms : w->now_ms;
     row->now.message = message;
     row->who = ask->who;
     row->remark = ask->remark;

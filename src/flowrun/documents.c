@@ -89,6 +89,19 @@ static enum err read_flow(const char *text, struct advance_flow *flow, struct er
     return zone ? zone_load(zone, &flow->zone, ec) : ERR_OK;
 }
 
+/* What is known by that number was saved at another time. */
+static void drop_other(struct documents *d, struct flow_version version)
+{
+    for (size_t i = 0; i < d->flow_count && version.at_ms; i++) {
+        if (d->flows[i]->version.flow_id != version.flow_id || d->flows[i]->version.version != version.version ||
+            d->flows[i]->version.at_ms == version.at_ms)
+            continue;
+        destroy_flow(d->flows[i]);
+        d->flows[i] = d->flows[--d->flow_count];
+        return;
+    }
+}
+
 enum err documents_get(struct documents *d, struct store_session *s, struct flow_version version,
                        const struct advance_flow **out, struct errctx *ec)
 {
@@ -96,6 +109,7 @@ enum err documents_get(struct documents *d, struct store_session *s, struct flow
     char *text = NULL;
     enum err e;
 
+    drop_other(d, version);
     *out = documents_find(d, version);
     if (*out)
         return ERR_OK;

@@ -21,6 +21,7 @@ MUST_CHECK enum err documents_load(struct documents *d, struct store_session *s,
 /* One version, for as long as above. ERR_INPUT, ERR_NOTFOUND: it cannot be read. */
 MUST_CHECK enum err documents_get(struct documents *d, struct store_session *s, struct flow_version version,
                                   const struct advance_flow **out, struct errctx *ec);
+/* By its number alone, among what was loaded. */
 const struct advance_flow *documents_find(const struct documents *d, struct flow_version version);
 const struct advance_flow *documents_find_name(const struct documents *d, const char *name);
 const struct advance_job *documents_find_job(const struct documents *d, int64_t id);

@@ -160,7 +160,8 @@ static const struct advance_flow *find_flow(void *arg, const char *name)
 static enum err decide(void *arg, struct flow_moving *run, int64_t now_ms, struct flow_changes *out, struct errctx *ec)
 {
     struct flowrun *f = arg;
-    const struct advance_flow *flow = documents_find(f->documents, (struct flow_version){run->flow_id, run->version});
+    const struct advance_flow *flow =
+        documents_find(f->documents, (struct flow_version){run->flow_id, run->version, 0});
     const struct advance a = {.flow = flow,
                               .zone = flow && flow->zone ? flow->zone : f->opts.zone,
                               .find_job = find_job,
@@ -396,7 +397,7 @@ static enum err start_due(struct flowrun *f, struct store_session *s, const stru
     struct flow_start start = {.flow = *due};
     const struct advance_flow *flow = NULL;
     int shard = (int)(due->id % f->n);
-    enum err e = documents_get(f->documents, s, (struct flow_version){due->id, due->version}, &flow, ec);
+    enum err e = documents_get(f->documents, s, (struct flow_version){due->id, due->version, due->at_ms}, &flow, ec);
 
     if (e == ERR_INPUT || e == ERR_NOTFOUND) {
         log_warn("flowrun", "event=flow_unreadable flow=%" PRId64 " version=%d error=%s", due->id, due->version,

@@ -51,6 +51,9 @@ MUST_CHECK enum err store_find_flowless_node(struct store_session *s, bool *foun
 struct flow_version {
     int64_t flow_id;
     int version;
+    /* When it was saved: ids, and the numbers of versions, may be given again, by a server that begins to count anew,
+     * or has forgotten commits. 0: not known. */
+    int64_t at_ms;
 };
 MUST_CHECK enum err store_load_flow_versions_of(struct store_session *s, const int64_t *run_ids, size_t count,
                                                 struct flow_version **out, size_t *out_count, struct errctx *ec);
@@ -238,6 +241,7 @@ MUST_CHECK enum err store_move_flows(struct store_session *s, const struct flow_
 struct due_flow {
     int64_t id;
     int version;
+    int64_t at_ms; /* as in struct flow_version */
     int64_t next_s;
     int64_t now_s; /* when this was read, by the clock of the database */
 };

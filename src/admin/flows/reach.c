@@ -288,7 +288,7 @@ enum err reach_load_versions(const struct reach *reach, int64_t but_id, struct f
         return no_memory(ec);
     for (size_t i = 0; i < reach->count; i++)
         if (reach->flows[i]->id && reach->flows[i]->id != but_id)
-            list[n++] = (struct flow_version){reach->flows[i]->id, (int)reach->flows[i]->version};
+            list[n++] = (struct flow_version){reach->flows[i]->id, (int)reach->flows[i]->version, 0};
     *out = list;
     *count = n;
     return ERR_OK;

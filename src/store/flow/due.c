@@ -13,12 +13,14 @@
 enum err store_find_due_flows(struct store_session *s, const int *shards, size_t shard_count, int n, size_t max,
                               struct due_flow **out, size_t *count, struct errctx *ec)
 {
-    static const struct row_type flows = ROWS(struct due_flow, FIELDS(struct due_flow, id, version, next_s, now_s));
-    struct sqlbuf *q = store_sql(s, "SELECT id, version, next_s, " NOW_S " FROM shardwheel_flow WHERE next_s <= " NOW_S
-                                    " AND started = 1");
+    static const struct row_type flows =
+        ROWS(struct due_flow, FIELDS(struct due_flow, id, version, at_ms, next_s, now_s));
+    struct sqlbuf *q = store_sql(s, "SELECT f.id, f.version, v.at_ms, f.next_s, " NOW_S " FROM shardwheel_flow f LEFT "
+                                    "JOIN shardwheel_flow_version v ON v.flow_id = f.id AND v.version = f.version "
+                                    "WHERE f.next_s <= " NOW_S " AND f.started = 1");
 
-    sql_and_shards(q, "id", shards, shard_count, n);
-    sql_put(q, " ORDER BY next_s, id LIMIT ?", (int64_t)max);
+    sql_and_shards(q, "f.id", shards, shard_count, n);
+    sql_put(q, " ORDER BY f.next_s, f.id LIMIT ?", (int64_t)max);
     enum err e = store_read_array(s, &flows, out, count, ec);
     return e ? err_wrap(ec, e, "look for flows that are due") : ERR_OK;
 }

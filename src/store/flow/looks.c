@@ -95,7 +95,7 @@ enum err store_find_flowless_node(struct store_session *s, bool *found, struct e
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-static const struct row_type versions = ROWS(struct flow_version, FIELDS(struct flow_version, flow_id, version));
+static const struct row_type versions = ROWS(struct flow_version, FIELDS(struct flow_version, flow_id, version, at_ms));
 
 enum err store_load_flow_versions_of(struct store_session *s, const int64_t *run_ids, size_t count,
                                      struct flow_version **out, size_t *out_count, struct errctx *ec)
@@ -104,7 +104,9 @@ enum err store_load_flow_versions_of(struct store_session *s, const int64_t *run
     enum err e = ERR_OK;
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        store_sql(s, "SELECT DISTINCT flow_id, version FROM shardwheel_flow_run WHERE id IN (?)",
+        store_sql(s,
+                  "SELECT DISTINCT r.flow_id, r.version, v.at_ms FROM shardwheel_flow_run r LEFT JOIN "
+                  "shardwheel_flow_version v ON v.flow_id = r.flow_id AND v.version = r.version WHERE r.id IN (?)",
                   sql_part(run_ids, count, at));
         e = store_append_list(s, &versions, &list, ec);
     }
@@ -132,7 +134,11 @@ enum err store_load_flow_document(struct store_session *s, struct flow_version v
 
 enum err store_find_flow(struct store_session *s, const char *name, struct flow_version *out, struct errctx *ec)
 {
-    store_sql(s, "SELECT id, version FROM shardwheel_flow WHERE name = ?", name);
+    store_sql(
+        s,
+        "SELECT f.id, f.version, v.at_ms FROM shardwheel_flow f LEFT JOIN shardwheel_flow_version v ON v.flow_id = "
+        "f.id AND v.version = f.version WHERE f.name = ?",
+        name);
     enum err e = store_read_row(s, &versions, out, NULL, ec);
     return e == ERR_NOTFOUND ? err_set(ec, e, "there is no flow \"%s\"", name) : e;
 }

@@ -203,7 +203,7 @@ static enum err end_runs(struct restore *r, struct errctx *ec)
             break;
         for (page->count = 0; db_rows_next(rows); page->count++) {
             after_id = page->runs[page->count].id = db_int(rows, 0);
-            page->runs[page->count].version = (struct flow_version){db_int(rows, 1), (int)db_int(rows, 2)};
+            page->runs[page->count].version = (struct flow_version){db_int(rows, 1), (int)db_int(rows, 2), 0};
         }
         db_rows_destroy(rows);
         if (page->count > 0)

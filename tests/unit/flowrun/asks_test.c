@@ -120,10 +120,14 @@ static void a_step_is_skipped_or_done_by_hand(void **state)
     move(w);
     ask(w, 0, "done"); /* it runs at an executor */
     check_states(w, "r..");
+    w->now_ms += 5000;
     finish(w, 0, 500, "no");
     check_states(w, "f--");
+    w->now_ms += 60000;
     ask(w, 0, "done");
     check_states(w, "sr.");
+    assert_int_equal(w->steps[0].now.started_ms, START_MS); /* it ran */
+    assert_int_equal(w->steps[0].now.ended_ms, START_MS + 65000);
     assert_string_equal(w->steps[0].who, "ann");
     assert_string_equal(w->steps[0].remark, "seen");
     assert_int_equal(w->steps[0].now.code, 200);

@@ -148,7 +148,7 @@ enum err store_load_flow_versions_of(struct store_session *s, const int64_t *run
         for (size_t k = 0; k < n && !known; k++)
             known = list[k].flow_id == run->row.flow_id && list[k].version == run->row.version;
         if (!known)
-            list[n++] = (struct flow_version){run->row.flow_id, run->row.version};
+            list[n++] = (struct flow_version){run->row.flow_id, run->row.version, 0};
     }
     *out = list;
     *out_count = n;
@@ -178,7 +178,7 @@ enum err store_find_flow(struct store_session *s, const char *name, struct flow_
 
     for (size_t i = 0; i < db->flow_count && !e; i++)
         if (strcmp(db->flows[i].name, name) == 0) {
-            *out = (struct flow_version){db->flows[i].id, db->flows[i].version};
+            *out = (struct flow_version){db->flows[i].id, db->flows[i].version, 0};
             return ERR_OK;
         }
     return e ? e : err_set(ec, ERR_NOTFOUND, "there is no flow \"%s\"", name);
