@@ -150,7 +150,7 @@ static bool may_keep(const struct caller *c)
 {
     const struct front *f = c->front;
     const struct exchange *ex = c->ex;
-    bool wanted = ex->lane == HTTP_LANE_CONSOLE ? ex->head.may_keep : ex->head.keep;
+    bool wanted = lane_is_peoples(ex->lane) ? ex->head.may_keep : ex->head.keep;
 
     return wanted && ex->drained && !front_is_stopping(f) && f->callers <= f->callers_max / 2;
 }

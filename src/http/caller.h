@@ -84,22 +84,22 @@ struct caller {
 TAILQ_HEAD(caller_list, caller);
 
 struct front {
-    struct front_opts opts;                    /* [const] */
-    const struct clock *clock;                 /* [const] */
-    struct counters *counters;                 /* [const] */
-    struct thread thread;                      /* [const] after start */
-    int port;                                  /* [const] */
-    int listen_fd, epoll_fd;                   /* [const] */
-    int wake_fd;                               /* [const] */
-    size_t callers_max;                        /* [const] */
-    struct lane *lanes[HTTP_LANE_CONSOLE + 1]; /* [const] by enum http_lane */
-    struct http_room room;                     /* [atomic] of large bodies */
-    struct http_room answers;                  /* [atomic] of large answers */
-    struct stream_office streams;              /* [atomic] answers in pieces */
-    struct lane *shakers;                      /* [const] of handshakes; NULL: no TLS */
-    struct log_limit handshake_log;            /* [atomic] */
-    _Atomic bool stopping;                     /* [atomic] set once in front_stop, after stop_mono_ms */
-    int64_t stop_mono_ms;                      /* [const] once stopping */
+    struct front_opts opts;                  /* [const] */
+    const struct clock *clock;               /* [const] */
+    struct counters *counters;               /* [const] */
+    struct thread thread;                    /* [const] after start */
+    int port;                                /* [const] */
+    int listen_fd, epoll_fd;                 /* [const] */
+    int wake_fd;                             /* [const] */
+    size_t callers_max;                      /* [const] */
+    struct lane *lanes[HTTP_LANE_LOGIN + 1]; /* [const] by enum http_lane */
+    struct http_room room;                   /* [atomic] of large bodies */
+    struct http_room answers;                /* [atomic] of large answers */
+    struct stream_office streams;            /* [atomic] answers in pieces */
+    struct lane *shakers;                    /* [const] of handshakes; NULL: no TLS */
+    struct log_limit handshake_log;          /* [atomic] */
+    _Atomic bool stopping;                   /* [atomic] set once in front_stop, after stop_mono_ms */
+    int64_t stop_mono_ms;                    /* [const] once stopping */
 
     struct mutex lock;           /* rank LOCK_LEAF */
     struct caller_list answered; /* [lock] workers are done with them */

@@ -29,6 +29,8 @@
 #define WAITING_LONG_MS 2000 /* a client may have given up */
 #define OVERLOAD_EVERY_MS 1000
 #define STREAMS_SHARE 4   /* answers in pieces: one for so many workers of the console */
+#define LOGIN_SHARE 16    /* threads for logins that wait for a provider, likewise, two at least */
+#define LOGINS_WAITING 64 /* beside those */
 #define SHAKERS_SHARE 16  /* threads for TLS handshakes, beside the others: one for so many */
 #define CONSOLE_WAITING 4 /* requests that may wait for each worker of the console */
 
@@ -273,6 +275,13 @@ static enum err make_lanes(struct front *f, struct errctx *ec)
     f->lanes[HTTP_LANE_AT_ONCE] = f->lanes[HTTP_LANE_EXECUTOR]; /* for those with a large body */
     if (!e)
         e = lane_create(&others, f->clock, &f->lanes[HTTP_LANE_CONSOLE], ec);
+    struct lane_opts logins = {.thread_name = "http-login-%d",
+                               .workers = threads > LOGIN_SHARE * 2 ? threads / LOGIN_SHARE : 2,
+                               .waiting = LOGINS_WAITING,
+                               .run = caller_run,
+                               .arg = f};
+    if (!e)
+        e = lane_create(&logins, f->clock, &f->lanes[HTTP_LANE_LOGIN], ec);
     if (e || !f->opts.tls)
         return e;
     struct lane_opts shakers = {.thread_name = "http-tls-%d",
@@ -345,7 +354,8 @@ void front_stop(struct front *f, int64_t grace_ms)
     if (f->wake_fd >= 0)
         front_wake(f);
     thread_join(&f->thread);
-    struct lane *const lanes[] = {f->lanes[HTTP_LANE_EXECUTOR], f->lanes[HTTP_LANE_CONSOLE], f->shakers};
+    struct lane *const lanes[] = {f->lanes[HTTP_LANE_EXECUTOR], f->lanes[HTTP_LANE_CONSOLE], f->lanes[HTTP_LANE_LOGIN],
+                                  f->shakers};
     for (size_t i = 0; i < ARRAY_LEN(lanes); i++) {
         if (lanes[i])
             lane_stop(lanes[i]);
@@ -371,6 +381,7 @@ void front_destroy(struct front *f)
     }
     lane_destroy(f->lanes[HTTP_LANE_EXECUTOR]);
     lane_destroy(f->lanes[HTTP_LANE_CONSOLE]);
+    lane_destroy(f->lanes[HTTP_LANE_LOGIN]);
     lane_destroy(f->shakers);
     if (f->epoll_fd >= 0)
         close(f->epoll_fd);

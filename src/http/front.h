@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front: the HTTP server: takes connections, reads requests, and hands whole ones to the workers of two lanes.
+ * front: the HTTP server: takes connections, reads requests, and hands whole ones to the workers of three lanes.
  *
  * Threads     One thread has all connections; it waits for sockets only, and calls `admit`, which must not wait, and
  *             `handle` for what is HTTP_LANE_AT_ONCE. Workers call `handle` for the rest and write the answer; what a
@@ -10,6 +10,8 @@
  *             answer in), or names the lane. The executors' lane takes all that is admitted; requests without a body go
  *             first there, so that metrics are told while callbacks wait for the database. A full console lane is
  *             answered with 503 and Retry-After.
+ *             Logins that wait for a provider have a lane of their own, which is answered likewise when it is full:
+ *             a provider that hangs holds up nobody else.
  * Pieces      The console's lane may answer in pieces (message.h). Each holds its worker while a slow client takes it:
  *             there are workers for as many as there may be, one for four of the console's, beside the others.
  * Bodies      Those larger than SMALL_BODY share a room; there is none for what is larger than `admit` allows. Who is

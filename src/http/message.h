@@ -20,7 +20,13 @@ enum http_lane {
     HTTP_LANE_AT_ONCE,  /* the front itself: needs no worker, as it never waits (heartbeats, the console's files) */
     HTTP_LANE_EXECUTOR, /* the rest of the executors' API, metrics, health */
     HTTP_LANE_CONSOLE,  /* everything else */
+    HTTP_LANE_LOGIN,    /* ... that waits for a provider of logins, seconds perhaps */
 };
+/* People and their programs, not executors. */
+static inline bool lane_is_peoples(enum http_lane lane)
+{
+    return lane == HTTP_LANE_CONSOLE || lane == HTTP_LANE_LOGIN;
+}
 
 enum body_state {
     BODY_WHOLE,

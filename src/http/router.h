@@ -92,6 +92,7 @@ extern const struct route_table health_routes;   /* pages.c */
 extern const struct route_table document_routes; /* pages.c */
 extern const struct route_table asset_routes;    /* web/routes.c */
 extern const struct route_table guide_routes;    /* web/routes.c */
+extern const struct route_table oidc_routes;     /* login/oidc.c */
 extern const struct route_table console_routes;  /* console/console.c: whatever is left */
 
 /* What the path begins with before its part that counts: "/xxl-job-admin", the configured context, or "". Returns

@@ -33,6 +33,7 @@ struct http {
     char *access_token;              /* [lock] "" when none is asked for */
     struct progress progress;        /* [lock] its own */
     _Atomic int64_t job_calls_us;    /* [atomic] see job_calls_take */
+    struct log_limit oidc_log;       /* [atomic] logins that were refused */
     struct log_limit denied_log, large_log, unread_log, malformed_log,
         vouched_log; /* [atomic] calls that were refused, by reason */
 };

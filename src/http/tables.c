@@ -5,8 +5,8 @@
 #include "http/v1/v1.h"
 
 static const struct route_table *const tables[] = {
-    &v1_routes,       &executor_routes, &metrics_routes, &health_routes,
-    &document_routes, &asset_routes,    &guide_routes,   &console_routes,
+    &v1_routes,    &executor_routes, &metrics_routes, &health_routes,  &document_routes,
+    &asset_routes, &guide_routes,    &oidc_routes,    &console_routes,
 };
 
 enum http_lane http_admit(void *http, const struct http_request *head, size_t *max_body, struct http_response *r)
@@ -24,7 +24,7 @@ enum http_lane http_admit(void *http, const struct http_request *head, size_t *m
         r->guarded = call.table != &executor_routes;
         return HTTP_LANE_REFUSED;
     }
-    counters_add(h->counters, COUNTER_HTTP_CONSOLE, call.route->lane == HTTP_LANE_CONSOLE);
+    counters_add(h->counters, COUNTER_HTTP_CONSOLE, lane_is_peoples(call.route->lane));
     size_t max = call.table->get_max_body ? call.table->get_max_body(&call) : BODY_MAX_USUAL;
     if (max < *max_body)
         *max_body = max;
@@ -37,7 +37,7 @@ void http_handle(void *http, const struct http_request *q, struct http_response 
 
     route_find(&call, http, q, tables, ARRAY_LEN(tables));
     r->status = 200;
-    r->guarded = call.route->lane == HTTP_LANE_CONSOLE;
+    r->guarded = lane_is_peoples(call.route->lane);
     r->may_gzip = r->guarded && gzip_is_accepted(request_get_header(q, "Accept-Encoding"));
     call.route->answer(&call, r);
 }

@@ -184,8 +184,8 @@ bool request_is_foreign(const struct http_request *q)
 
 /* ---- Set-Cookie -------------------------------------------------------------------------------------------------- */
 
-static bool set_cookie(const struct route_call *call, struct http_response *r, const char *name, const char *value,
-                       const char *life)
+bool visitor_set_cookie(const struct route_call *call, struct http_response *r, const char *name, const char *value,
+                        const char *life)
 {
     struct buf line = {0};
     struct errctx ec;
@@ -204,7 +204,7 @@ static bool set_filled(const struct route_call *call, struct http_response *r, c
 
     if (remember)
         snprintf(life, sizeof life, "; Max-Age=%" PRId64, COOKIE_FOR_EVER);
-    bool good = !buf_failed(value) && set_cookie(call, r, name, value->data, life);
+    bool good = !buf_failed(value) && visitor_set_cookie(call, r, name, value->data, life);
     buf_fini(value);
     return good;
 }
@@ -231,12 +231,12 @@ bool visitor_set_token_cookie(const struct route_call *call, struct http_respons
 
 bool visitor_forget_row_cookie(const struct route_call *call, struct http_response *r)
 {
-    return set_cookie(call, r, ROW_COOKIE, "", PAST);
+    return visitor_set_cookie(call, r, ROW_COOKIE, "", PAST);
 }
 
 bool visitor_forget_token_cookie(const struct route_call *call, struct http_response *r)
 {
-    return set_cookie(call, r, visitor_token_cookie(call->h), "", PAST);
+    return visitor_set_cookie(call, r, visitor_token_cookie(call->h), "", PAST);
 }
 
 bool visitor_has_cookie(const struct route_call *call, const char *name)

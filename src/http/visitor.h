@@ -51,7 +51,9 @@ extern const char visitor_foreign_text[], visitor_unclear_text[];
 /* The proof that the request's session cookie is, for a logout; false when it has none. Texts live in `memory`. */
 bool visitor_get_session(const struct route_call *call, struct session_cookie *memory, struct proof *out);
 
-/* Set-Cookie. max_age_s below 0: until the browser ends. False when out of memory. */
+/* Set-Cookie. False when out of memory. */
+bool visitor_set_cookie(const struct route_call *call, struct http_response *r, const char *name, const char *value,
+                        const char *life); /* "; Max-Age=600", or "": until the browser ends */
 bool visitor_set_row_cookie(const struct route_call *call, struct http_response *r, const struct login *login,
                             bool remember);
 bool visitor_set_token_cookie(const struct route_call *call, struct http_response *r, const struct login *login,

@@ -35,6 +35,7 @@ struct node {
     struct primary *primary; /* which server sessions go to; NULL: there is one only, at a socket */
     struct registry *registry;
     struct schedule *schedule;
+    struct oidc *oidc;         /* NULL: no such logins */
     struct resolver *resolver; /* of executors and of the mail server */
     struct executor_networks *networks;
     struct results *results;

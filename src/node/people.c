@@ -5,6 +5,7 @@
 #include "shardwheel/admin/settings.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/http.h"
+#include "shardwheel/oidc.h"
 #include "shardwheel/job.h"
 #include "shardwheel/metrics.h"
 #include "shardwheel/store/database.h"
@@ -120,33 +121,59 @@ enum err node_start_admin(struct node *node, struct errctx *ec)
     return e;
 }
 
+static enum err create_oidc(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+
+    if (!config->oidc_issuer[0])
+        return ERR_OK;
+    if (!config->login_mapping[0])
+        log_warn("admin", "event=login_mapping_empty effect=\"whoever comes by OpenID Connect is refused\"");
+    return oidc_create(&(struct oidc_opts){.issuer = config->oidc_issuer,
+                                           .client_id = config->oidc_client_id,
+                                           .client_secret = config->oidc_client_secret,
+                                           .scopes = config->oidc_scopes,
+                                           .name_claims = config->oidc_name_claims,
+                                           .groups_claims = config->oidc_groups_claims,
+                                           .ca = config->oidc_ca,
+                                           .skew_ms = config->oidc_skew_ms},
+                       node->resolver, node->clock, &node->oidc, ec);
+}
+
 /* Before coordination, so that a port in use is told before any shard is ours. */
 enum err node_start_http(struct node *node, struct errctx *ec)
 {
     const struct config *config = node->config;
-    enum err e = http_create(&(struct http_opts){.bind = config->http_bind[0] ? config->http_bind : NULL,
-                                                 .port = (int)config->server_port,
-                                                 .context_path = config->server_context_path,
-                                                 .threads = (int)config->http_threads,
-                                                 .max_body = (size_t)config->http_max_body,
-                                                 .tls = node->tls,
-                                                 .hsts_ms = config->hsts_ms,
-                                                 .trusted_networks = config->http_trusted_networks,
-                                                 .registry = node->registry,
-                                                 .complete = node->complete,
-                                                 .admin = node->admin,
-                                                 .lang = lang_parse(config->i18n),
-                                                 .login_cookie = config->login_cookie,
-                                                 .login_header = config->login_proxy_header,
-                                                 .login_networks = config->login_proxy_networks,
-                                                 .console_dialect = (1u << config->console_dialect) / 2,
-                                                 .web_dir = config->console_web_dir,
-                                                 .generation = node->features.family,
-                                                 .console_zone = node->zone,
-                                                 .write_metrics = write_metrics,
-                                                 .write_health = write_health,
-                                                 .arg = node},
-                             node->clock, &node->counters, &node->http, ec);
+    enum err e = create_oidc(node, ec);
+
+    if (e)
+        return e;
+    e = http_create(&(struct http_opts){.bind = config->http_bind[0] ? config->http_bind : NULL,
+                                        .port = (int)config->server_port,
+                                        .context_path = config->server_context_path,
+                                        .threads = (int)config->http_threads,
+                                        .max_body = (size_t)config->http_max_body,
+                                        .tls = node->tls,
+                                        .hsts_ms = config->hsts_ms,
+                                        .trusted_networks = config->http_trusted_networks,
+                                        .registry = node->registry,
+                                        .complete = node->complete,
+                                        .admin = node->admin,
+                                        .oidc = node->oidc,
+                                        .oidc_title = config->oidc_title,
+                                        .oidc_redirect_uri = config->oidc_redirect_uri,
+                                        .lang = lang_parse(config->i18n),
+                                        .login_cookie = config->login_cookie,
+                                        .login_header = config->login_proxy_header,
+                                        .login_networks = config->login_proxy_networks,
+                                        .console_dialect = (1u << config->console_dialect) / 2,
+                                        .web_dir = config->console_web_dir,
+                                        .generation = node->features.family,
+                                        .console_zone = node->zone,
+                                        .write_metrics = write_metrics,
+                                        .write_health = write_health,
+                                        .arg = node},
+                    node->clock, &node->counters, &node->http, ec);
 
     if (e)
         return e;

@@ -16,6 +16,7 @@
 #include "shardwheel/http/tls.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
+#include "shardwheel/oidc.h"
 #include "shardwheel/resolver.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/going_back.h"
@@ -146,6 +147,7 @@ void node_stop(struct node *node)
     /* Before dispatch: of children that callbacks make from the drain on, each row says that this node is stopping. */
     if (node->admin)
         admin_stop(node->admin);
+    oidc_stop(node->oidc);
     if (node->http)
         http_stop(node->http);
     if (node->complete) {
@@ -177,6 +179,7 @@ void node_stop(struct node *node)
     http_destroy(node->http);
     tls_server_destroy(node->tls);
     admin_destroy(node->admin);
+    oidc_destroy(node->oidc);
     if (node->primary) { /* nobody has a session any more */
         primary_stop(node->primary);
         primary_join(node->primary);

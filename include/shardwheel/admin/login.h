@@ -61,6 +61,7 @@ struct identity {
     char session[SECRET_HASH_MAX]; /* id of its session; "": none of ours */
     bool java;                     /* by the session of a Java admin */
     int64_t token_id;              /* 0: not by a token */
+    char source[17];               /* who proves the user: see struct user */
 };
 
 /* REFUSED_UNKNOWN: the proof is not good (any more). */

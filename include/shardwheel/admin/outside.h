@@ -78,4 +78,7 @@ MUST_CHECK enum err outside_check_config(const struct config *config, struct err
  * The case of ASCII letters makes no difference. Pure. */
 bool local_may_login(const char *setting, const char *name);
 
+/* Whether anybody may: shardwheel.login.local is not "none". */
+bool admin_takes_passwords(struct admin *a);
+
 #endif

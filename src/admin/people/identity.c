@@ -125,6 +125,7 @@ enum err identity_make(const struct user *u, struct identity *out, struct refusa
     if (!who.actor.all_groups && !groups_parse(groups ? groups : "", &who.groups, &who.actor.group_count))
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     who.actor.groups = who.groups;
+    snprintf(who.source, sizeof who.source, "%s", u->source);
     *out = who;
     return ERR_OK;
 }

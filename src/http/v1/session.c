@@ -2,6 +2,7 @@
 /* Login and logout, who asks, his sessions, his password. */
 #include "http/v1/write.h"
 #include "http/visitor.h"
+#include "shardwheel/admin/outside.h"
 #include "shardwheel/admin/people.h"
 #include "shardwheel/admin/tokens.h"
 
@@ -29,6 +30,7 @@ static void put_who(struct buf *b, const struct identity *who)
         v1_put_ints(b, "groups", actor->groups, actor->group_count);
     v1_put_scopes(b, "rights", actor->rights & role_get_rights(actor->role));
     v1_put_text(b, "by", name_proof(who));
+    v1_put_text(b, "source", who->source[0] ? who->source : NULL);
     v1_put_object_end(b);
 }
 
@@ -36,6 +38,27 @@ static void answer_who(struct v1_call *c)
 {
     if (!v1_is_refused(c))
         put_who(&c->r->body, c->who);
+}
+
+/* ---- ways to log in ---------------------------------------------------------------------------------------------- */
+
+static void answer_ways(struct v1_call *c)
+{
+    const struct http_opts *opts = &c->call->h->opts;
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_bool(b, "password", admin_takes_passwords(c->admin));
+    if (opts->oidc) {
+        v1_put_object(b, "oidc");
+        v1_put_text(b, "title", opts->oidc_title && opts->oidc_title[0] ? opts->oidc_title : NULL);
+        v1_put_object_end(b);
+    } else {
+        v1_put_null(b, "oidc");
+    }
+    v1_put_object_end(b);
 }
 
 /* ---- login and logout -------------------------------------------------------------------------------------------- */
@@ -164,6 +187,7 @@ static void answer_end_sessions(struct v1_call *c)
 }
 
 static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/login", ROUTE_ANYBODY), V1_NO_BODY, 0, answer_ways},
     {V1_ROUTE(ROUTE_GET, "/session", ROUTE_LOGIN), V1_NO_BODY, 0, answer_who},
     {V1_ROUTE(ROUTE_POST, "/session", ROUTE_ANYBODY), V1_JSON_BODY, 0, answer_login},
     {V1_ROUTE(ROUTE_DELETE, "/session", ROUTE_ANYBODY), V1_NO_BODY, 0, answer_logout},

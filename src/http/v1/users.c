@@ -20,6 +20,7 @@ static void put_person(struct buf *b, const struct person *p)
         v1_put_null(b, "groups");
     else
         v1_put_ints(b, "groups", p->groups, p->group_count);
+    v1_put_text(b, "source", p->user.source[0] ? p->user.source : NULL);
     v1_put_object_end(b);
 }
 

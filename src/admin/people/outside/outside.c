@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define NAME_MAX_UNITS 50   /* of the column */
 #define OWN_GROUPS_MAX 8000 /* bytes of a list of ours */
@@ -67,6 +68,14 @@ bool admin_is_local_login(struct admin *a, const char *name)
     bool may = !a->login_rules.local || local_may_login(a->login_rules.local, name);
     mutex_unlock(&a->lock);
     return may;
+}
+
+bool admin_takes_passwords(struct admin *a)
+{
+    mutex_lock(&a->lock);
+    bool takes = !a->login_rules.local || strcasecmp(a->login_rules.local, "none") != 0;
+    mutex_unlock(&a->lock);
+    return takes;
 }
 
 static enum err take_mapping(struct admin *a, struct mapping **out, struct refusal *r)
