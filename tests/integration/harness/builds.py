@@ -128,3 +128,11 @@ def npm_client():
         _run(["tar", "xzf", archive], work)
 
     return os.path.join(_cached(os.path.join(_CLIENTS, "npm"), "npm-client", "npm", build), "main.mjs")
+
+
+def oidc_provider():
+    """The program around oidc-provider, a certified OpenID provider."""
+    def build(work):
+        _run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], work)
+
+    return os.path.join(_cached(os.path.join(_CLIENTS, "oidc"), "oidc-provider", "npm", build), "provider.mjs")

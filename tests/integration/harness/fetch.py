@@ -27,7 +27,7 @@ KINDS = [
     + [databases.mysql8_home, builds.curator_classpath, builds.java_client_classpath],
     [builds.go_executor],
     [builds.python_executor, builds.python_client, builds.schemathesis],
-    [builds.npm_client],
+    [builds.npm_client, builds.oidc_provider],
     [galera.home, haproxy.home, prometheus.home],
     [debian_root.base] * (os.geteuid() == 0),
     [previous.previous_release],
