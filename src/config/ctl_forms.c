@@ -85,11 +85,12 @@ const struct ctl_form ctl_forms[] = {
      "show the schedule of a job and its settings that xxl-job does not have"},
     {"set-job", CTL_SET_JOB, "ID --SETTING VALUE... [--json]", &job, JSON | SETTINGS, 0,
      "change them; \"none\" clears a setting. SETTING: time-zone, fixed-delay, valid-from, valid-until, retry-wait, "
-     "retry-wait-max, hold, resend-lost, retention-days, tags"},
+     "retry-wait-max, hold, resend-lost, retention-days, tags, kept-logs"},
     {"kill", CTL_KILL, "ID", &run, 0, 0,
      "end the run with this id in xxl_job_log, and all other runs of its job on the same executor"},
     {"log", CTL_LOG, "ID [--follow]", &run, FOLLOW, 0,
-     "show the log of a run, read from its executor; --follow: until the run ends"},
+     "show the log of a run, read from its executor, or as a node has kept it if the executor is gone; --follow: until "
+     "the run ends"},
     {"alarm-test", CTL_ALARM_TEST, "[--group APP] [--json]", NULL, JSON, 0,
      "send a test message to every alarm channel and show the result. --group: only channels of this executor group"},
     {"trigger", CTL_TRIGGER, "JOB [--param P] [--addresses A] [--at TIME] [--json]", &job, JSON | SETTINGS, 0,

@@ -26,13 +26,14 @@ struct job_settings {
     int64_t resend_lost;           /* 1: a lost run is sent again */
     int64_t retention_days;        /* of its log rows */
     char tags[JOB_TAGS_MAX];       /* words between commas; "": not set */
+    int64_t kept_logs;             /* an enum kept_which: of which runs the logs are kept */
 };
 
 void job_settings_init(struct job_settings *settings, int64_t job_id); /* nothing is set */
 bool job_settings_are_empty(const struct job_settings *settings);
 bool job_settings_are_equal(const struct job_settings *a, const struct job_settings *b); /* but for the job */
 
-enum setting_kind { SETTING_ZONE, SETTING_TAGS, SETTING_NUMBER, SETTING_INSTANT, SETTING_FLAG };
+enum setting_kind { SETTING_ZONE, SETTING_TAGS, SETTING_NUMBER, SETTING_INSTANT, SETTING_FLAG, SETTING_WORD };
 
 /* A field of struct job_settings under its names. Whoever handles settings does it by these rows, so that a new one
  * needs a field and a row. The rows: src/store/job/settings_text.c. */
@@ -42,8 +43,10 @@ struct job_setting {
     const char *column; /* of shardwheel_job: "retry_wait_s" */
     const char *form;   /* what its values look like, for a help text */
     enum setting_kind kind;
-    size_t offset, size; /* of the field */
-    int64_t min, max;    /* of a number */
+    size_t offset, size;      /* of the field */
+    int64_t min, max;         /* of a number */
+    const char *const *words; /* of a SETTING_WORD, for its numbers from 0 on; ended by NULL */
+    int since; /* version of our tables that brought its column; 0: those of the version before have it */
 };
 size_t job_setting_count(void);
 const struct job_setting *job_setting_get(size_t i);
@@ -51,6 +54,7 @@ const char *job_setting_name(size_t i);
 const char *job_setting_find_text(const struct job_settings *settings, size_t i); /* NULL: it is a number */
 int64_t job_setting_number(const struct job_settings *settings, size_t i);        /* SETTING_NONE: a text, or not set */
 bool job_setting_is_set(const struct job_settings *settings, size_t i);
+const char *job_setting_word(size_t i, int64_t number); /* of a SETTING_WORD; "" for a number that it does not know */
 void job_setting_copy(struct job_settings *to, const struct job_settings *from, size_t i);
 /* Appends its value as job_setting_parse takes it; "none" when it is not set. Instants are written in `zone`. */
 void job_setting_put(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out);

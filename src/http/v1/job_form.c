@@ -98,6 +98,10 @@ static void put_value(struct v1_object *o, size_t i, struct buf *out)
         break;
     case SETTING_NUMBER: buf_put_int(out, v1_int(o, name, 0, INT32_MAX, 0)); break;
     case SETTING_FLAG: buf_puts(out, v1_bool(o, name, false) ? "on" : "off"); break;
+    case SETTING_WORD:
+        text = v1_text(o, name, 20);
+        buf_puts(out, text ? text : "");
+        break;
     case SETTING_TAGS: buf_puts(out, v1_joined_list(o, name, TAGS_MAX, 100, true)); break;
     case SETTING_INSTANT: break;
     }
@@ -219,6 +223,7 @@ static void put_setting(struct buf *b, const struct job_settings *v, size_t i)
     case SETTING_TAGS: v1_put_parts(b, member, text); break;
     case SETTING_FLAG: v1_put_bool(b, member, number == 1); break;
     case SETTING_INSTANT: v1_put_second(b, member, number); break;
+    case SETTING_WORD: v1_put_text(b, member, number != SETTING_NONE ? job_setting_word(i, number) : NULL); break;
     case SETTING_NUMBER: v1_put_int_if(b, member, number != SETTING_NONE, number); break;
     }
 }

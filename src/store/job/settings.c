@@ -10,15 +10,16 @@
 #include "store/conn/datetime.h"
 #include "store/job/job_impl.h"
 #include "store/plan/claim_impl.h"
+#include "store/schema/upgrade.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* job_id, and the settings in their order. */
-static void put_columns(struct sqlbuf *q)
+/* job_id, and the settings in their order. What tables of that version do not have yet is not set. */
+static void put_columns(struct sqlbuf *q, int version)
 {
     sql_puts(q, "job_id");
     for (size_t i = 0; i < job_setting_count(); i++)
-        sql_put(q, ", ?", sql_word(job_setting_get(i)->column));
+        sql_put(q, ", ?", sql_word(job_setting_get(i)->since > version ? "NULL" : job_setting_get(i)->column));
 }
 
 static bool read_settings(const struct store_session *s, const struct db_rows *row, void *item)
@@ -44,13 +45,14 @@ static const struct row_type settings_rows = {.size = sizeof(struct job_settings
 enum err store_load_job_settings(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **out,
                                  size_t *out_count, struct errctx *ec)
 {
+    struct store_features features;
     struct row_list list = {0};
-    enum err e = ERR_OK;
+    enum err e = count > 0 ? store_get_features(s, &features, ec) : ERR_OK;
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct sqlbuf *q = store_start_sql(s, "SELECT ");
 
-        put_columns(q);
+        put_columns(q, features.own_version);
         sql_put(q, " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id", sql_part(ids, count, at));
         e = store_append_list(s, &settings_rows, &list, ec);
     }
@@ -147,7 +149,7 @@ enum err store_write_settings(struct store_session *s, const struct job_settings
     if (job_settings_are_empty(settings))
         return store_exec(s, NULL, ec, "DELETE FROM shardwheel_job WHERE job_id = ?", settings->job_id);
     q = store_start_sql(s, "REPLACE INTO shardwheel_job (");
-    put_columns(q);
+    put_columns(q, OWN_VERSION);
     sql_put(q, ", update_time) VALUES (?", settings->job_id);
     for (size_t i = 0; i < job_setting_count(); i++) {
         const char *text = job_setting_find_text(settings, i);

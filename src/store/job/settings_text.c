@@ -13,22 +13,26 @@
 #define FIELD(of) offsetof(struct job_settings, of), sizeof((struct job_settings *)0)->of
 #define INSTANT_FORM "YYYY-MM-DD[ HH:MM[:SS]], with Z at its end for UTC"
 
+static const char *const kept_words[] = {"off", "failed", "all", NULL}; /* enum kept_which */
+
 /* The zone stands first: ctl_job.c reads instants of the same line in it. */
 static const struct job_setting rows[] = {
-    {"time-zone", "timeZone", "time_zone", "a name such as Asia/Shanghai", SETTING_ZONE, FIELD(time_zone), 0, 0},
+    {"time-zone", "timeZone", "time_zone", "a name such as Asia/Shanghai", SETTING_ZONE, FIELD(time_zone), 0, 0, NULL,
+     0},
     {"fixed-delay", "fixedDelaySeconds", "fixed_delay_s", "seconds, 1 to 2147483647", SETTING_NUMBER,
-     FIELD(fixed_delay_s), 1, INT32_MAX},
-    {"valid-from", "validFrom", "valid_from_s", INSTANT_FORM, SETTING_INSTANT, FIELD(valid_from_s), 0, 0},
-    {"valid-until", "validUntil", "valid_until_s", INSTANT_FORM, SETTING_INSTANT, FIELD(valid_until_s), 0, 0},
+     FIELD(fixed_delay_s), 1, INT32_MAX, NULL, 0},
+    {"valid-from", "validFrom", "valid_from_s", INSTANT_FORM, SETTING_INSTANT, FIELD(valid_from_s), 0, 0, NULL, 0},
+    {"valid-until", "validUntil", "valid_until_s", INSTANT_FORM, SETTING_INSTANT, FIELD(valid_until_s), 0, 0, NULL, 0},
     {"retry-wait", "retryWaitSeconds", "retry_wait_s", "seconds, 1 to 86400", SETTING_NUMBER, FIELD(retry_wait_s), 1,
-     86400},
+     86400, NULL, 0},
     {"retry-wait-max", "retryWaitMaxSeconds", "retry_wait_max_s", "seconds, 1 to 604800", SETTING_NUMBER,
-     FIELD(retry_wait_max_s), 1, 7 * 86400},
-    {"hold", "holdSeconds", "hold_s", "seconds, 1 to 604800", SETTING_NUMBER, FIELD(hold_s), 1, 7 * 86400},
-    {"resend-lost", "resendLost", "resend_lost", "on or off", SETTING_FLAG, FIELD(resend_lost), 0, 1},
+     FIELD(retry_wait_max_s), 1, 7 * 86400, NULL, 0},
+    {"hold", "holdSeconds", "hold_s", "seconds, 1 to 604800", SETTING_NUMBER, FIELD(hold_s), 1, 7 * 86400, NULL, 0},
+    {"resend-lost", "resendLost", "resend_lost", "on or off", SETTING_FLAG, FIELD(resend_lost), 0, 1, NULL, 0},
     {"retention-days", "retentionDays", "retention_days", "days, 1 to 36500", SETTING_NUMBER, FIELD(retention_days), 1,
-     36500},
-    {"tags", "tags", "tags", "words between commas, 512 characters together", SETTING_TAGS, FIELD(tags), 0, 0},
+     36500, NULL, 0},
+    {"tags", "tags", "tags", "words between commas, 512 characters together", SETTING_TAGS, FIELD(tags), 0, 0, NULL, 0},
+    {"kept-logs", "keptLogs", "kept_logs", "off, failed or all", SETTING_WORD, FIELD(kept_logs), 0, 0, kept_words, 3},
 };
 
 size_t job_setting_count(void)
@@ -53,7 +57,8 @@ static bool is_text(const struct job_setting *row)
     case SETTING_TAGS: return true;
     case SETTING_NUMBER:
     case SETTING_INSTANT:
-    case SETTING_FLAG: break;
+    case SETTING_FLAG:
+    case SETTING_WORD: break;
     }
     return false;
 }
@@ -139,6 +144,7 @@ void job_setting_put(const struct job_settings *settings, size_t i, const struct
     case SETTING_TAGS: buf_puts(out, job_setting_find_text(settings, i)); break;
     case SETTING_NUMBER: buf_put_int(out, number); break;
     case SETTING_FLAG: buf_puts(out, number ? "on" : "off"); break;
+    case SETTING_WORD: buf_puts(out, job_setting_word(i, number)); break;
     case SETTING_INSTANT:
         c = zone_to_civil(zone, number);
         buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
@@ -267,6 +273,25 @@ static bool parse_tags(const char *value, char out[JOB_TAGS_MAX])
     return utf8_count(out, len, /*utf16=*/false) <= TAGS_MAX_CHARS;
 }
 
+const char *job_setting_word(size_t i, int64_t number)
+{
+    for (int64_t k = 0; number >= 0 && rows[i].words[k]; k++)
+        if (k == number)
+            return rows[i].words[k];
+    return ""; /* of a later release */
+}
+
+static bool parse_word(const struct job_setting *row, const char *value, int64_t *out)
+{
+    for (int64_t k = 0; row->words[k]; k++) {
+        if (strcmp(row->words[k], value) == 0) {
+            *out = k;
+            return true;
+        }
+    }
+    return false;
+}
+
 enum err job_setting_parse(struct job_settings *settings, size_t i, const char *value, const struct zone *zone,
                            struct errctx *ec)
 {
@@ -282,6 +307,7 @@ enum err job_setting_parse(struct job_settings *settings, size_t i, const char *
     case SETTING_TAGS: good = parse_tags(value, text_of(settings, row)); break;
     case SETTING_NUMBER: good = parse_int(value, row->min, row->max, number_of(settings, row)); break;
     case SETTING_INSTANT: good = job_instant_parse(value, zone, number_of(settings, row)); break;
+    case SETTING_WORD: good = parse_word(row, value, number_of(settings, row)); break;
     case SETTING_FLAG:
         good = strcmp(value, "on") == 0 || strcmp(value, "off") == 0;
         *number_of(settings, row) = strcmp(value, "on") == 0 ? 1 : SETTING_NONE;

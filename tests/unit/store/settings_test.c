@@ -58,6 +58,9 @@ static void values_are_read_and_shown(void **state)
         {"tags", " billing , nightly,,", "billing,nightly"},
         {"tags", "\xe6\x97\xa5\xe5\xb8\xb8", "\xe6\x97\xa5\xe5\xb8\xb8"},
         {"tags", "none", "none"},
+        {"kept-logs", "off", "off"},
+        {"kept-logs", "all", "all"},
+        {"kept-logs", "none", "none"},
         {"hold", "", "none"},
     };
     (void)state;
@@ -95,6 +98,8 @@ static void what_is_refused_is_named(void **state)
         {"hold", "604801"},
         {"resend-lost", "yes"},
         {"retention-days", "0"},
+        {"kept-logs", "some"},
+        {"kept-logs", "0"},
         {"tags", "a\nb"},
         {"tags", "\xff"},
     };
@@ -214,6 +219,7 @@ static void all_that_is_saved_is_loaded_and_only_that(void **state)
         {"resend-lost", "on"},
         {"retention-days", "9"},
         {"tags", "it's,\\b"},
+        {"kept-logs", "failed"},
     };
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);

@@ -16,6 +16,7 @@ static inline const char *test_setting_value(size_t i, char out[24])
     case SETTING_TAGS: return "a,b";
     case SETTING_FLAG: return "on";
     case SETTING_INSTANT: return "2030-01-01Z";
+    case SETTING_WORD: return row->words[1];
     case SETTING_NUMBER: break;
     }
     snprintf(out, 24, "%lld", (long long)row->max);
