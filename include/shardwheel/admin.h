@@ -123,6 +123,7 @@ struct admin_opts {
     struct triggers *triggers;    /* fires that are asked for */
     struct registry *registry;    /* who is there now */
     struct executor_calls *calls; /* logs and kills */
+    struct keep_offers *keep;     /* to which stopped runs are offered; NULL: to none */
     struct resolver *resolver;
     const struct executor_networks *networks; /* which addresses may be saved; NULL: the built-in rules */
     const struct zone *zone;                  /* of cron expressions */

@@ -164,6 +164,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
     X(FOLLOW, "follow")                                                                                                \
     X(HISTORY, "history")                                                                                              \
     X(HTTP, "http")                                                                                                    \
+    X(KEEP, "keep")                                                                                                    \
     X(NODE, "node")                                                                                                    \
     X(RECORD, "record")                                                                                                \
     X(REGISTRY, "registry")                                                                                            \

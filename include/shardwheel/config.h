@@ -13,6 +13,7 @@
 #define SHARDWHEEL_CONFIG_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/job/kept.h"
 
 /* ---- JDBC URLs --------------------------------------------------------------------------------------------- */
 
@@ -289,6 +290,12 @@ struct config {
     bool security_strict;
     bool strong_passwords;
     bool core_dumps;
+
+    enum kept_which kept_logs; /* of jobs that do not say it */
+    int64_t kept_logs_size;    /* bytes of one */
+    int64_t kept_logs_total;   /* ... of all */
+    int64_t kept_logs_days;
+    int64_t kept_logs_per_second; /* that a node fetches */
 
     enum log_level log_level;   /* reloadable */
     char *log_levels;           /* of areas, AREA=LEVEL,...; reloadable */

@@ -121,6 +121,18 @@
     X(LOG_ROWS_CLEANED, COUNTER, "shardwheel_log_rows_cleaned_total", "", "Old log rows deleted by this node.")        \
     X(LOG_CLEANING, GAUGE_MS, "shardwheel_log_cleaning_seconds", "",                                                   \
       "Time since when the current deletion of old log rows runs or fails; 0 if there is none.")                       \
+    X(KEPT_LOGS, COUNTER, "shardwheel_kept_logs_total", "result=\"kept\"",                                             \
+      "Logs of runs that have ended: kept, or not kept, by reason.")                                                   \
+    X(KEPT_DROPPED_QUEUE, COUNTER, "shardwheel_kept_logs_total", "result=\"too_many\"", "")                            \
+    X(KEPT_DROPPED_EXECUTOR, COUNTER, "shardwheel_kept_logs_total", "result=\"executor_busy\"", "")                    \
+    X(KEPT_DROPPED_UNREACHED, COUNTER, "shardwheel_kept_logs_total", "result=\"unreachable\"", "")                     \
+    X(KEPT_DROPPED_ANSWER, COUNTER, "shardwheel_kept_logs_total", "result=\"no_log\"", "")                             \
+    X(KEPT_DROPPED_DATABASE, COUNTER, "shardwheel_kept_logs_total", "result=\"not_written\"", "")                      \
+    X(KEPT_DROPPED_STOPPING, COUNTER, "shardwheel_kept_logs_total", "result=\"stopping\"", "")                         \
+    X(KEPT_BYTES, GAUGE, "shardwheel_kept_log_bytes", "",                                                              \
+      "Bytes of all kept logs, compressed. Only on the node that deletes old ones; 0 on others.")                      \
+    X(KEPT_CLEANED, COUNTER, "shardwheel_kept_logs_cleaned_total", "",                                                 \
+      "Kept logs deleted by this node because of their age or of the total size.")                                     \
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors.")                  \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
     X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor calls refused because of a wrong token.")    \

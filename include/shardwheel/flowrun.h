@@ -32,6 +32,7 @@ struct flowrun_opts {
     int64_t max_year;             /* see schedule_find_next */
     struct executor_calls *calls; /* to stop runs; NULL: nobody is asked */
     int64_t timeout_ms;           /* of such a call */
+    struct keep_offers *keep;     /* to which stopped runs are offered; NULL: to none */
     struct watch *watch;          /* of its threads; NULL: none */
     /* The epochs of all N shards, 0 where this node does not own them; `out` has room for STORE_SHARDS_MAX. Returns N.
      * Any thread. */

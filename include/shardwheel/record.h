@@ -33,6 +33,7 @@
 
 #include "shardwheel/base.h"
 #include "shardwheel/counters.h"
+#include "shardwheel/keep.h"
 #include "shardwheel/store/run.h"
 
 /* ---- results of dispatch: record/results.c ----------------------------------------------------------------------- */
@@ -172,6 +173,7 @@ struct run_calls {
     const char *access_token; /* the global one */
     int64_t timeout_ms;
     const struct http_tls *tls;
+    struct keep_offers *keep; /* to which a stopped run is offered; NULL: to none */
 };
 /* Stops the run's job at its executor, where that has every run of it end, and ends the row as failed: so it is retried
  * and alarmed like any failure. A row that the executor ends first stays as it is. The row's message is `head`, and
@@ -203,7 +205,8 @@ struct complete_opts {
     bool (*is_sending)(void *arg);
     /* Children of jobs that ended well: as dispatch_submit_direct; any thread. NULL: none are made. */
     void (*submit)(void *arg, struct fire *list);
-    const char *incarnation; /* of this run of this node; outlives the object */
+    struct keep_offers *keep; /* to which runs that have ended are offered; NULL: to none */
+    const char *incarnation;  /* of this run of this node; outlives the object */
     void *arg;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * upkeep: duties that one node does for the whole cluster: the log report, the cleaning of old log rows, of old runs of
- * flows, of audit and of history, of sessions that have expired, and what jobs and users who are gone have left. That
- * node is the owner of shard 0.
+ * flows, of kept logs, of audit and of history, of sessions that have expired, and what jobs and users who are gone
+ * have left. That node is the owner of shard 0.
  *
  * Threads     One thread of its own, which works in small steps.
  * Invariants  Each step compares shard 0's epoch first, by a plain read, and is harmless when two nodes do it. No
@@ -23,6 +23,7 @@ struct upkeep_opts {
     int64_t retention_days;          /* of log rows and flow runs; below 3: they are kept, but for jobs and flows with
                                       * days of their own */
     int64_t audit_days;              /* rows of audit are kept */
+    int64_t kept_days, kept_total;   /* logs of runs are kept so long, and so many bytes of them; 0: without a bound */
     int64_t (*get_epoch)(void *arg); /* of shard 0 while this node owns it, else 0; any thread */
     void *arg;
 };

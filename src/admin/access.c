@@ -34,7 +34,8 @@ enum err access_copy(struct admin *a, struct access_copy *out, struct errctx *ec
                                     .clock = a->clock,
                                     .access_token = out->access.token,
                                     .timeout_ms = timeout_ms > 0 ? timeout_ms : 3000,
-                                    .tls = &out->access.tls};
+                                    .tls = &out->access.tls,
+                                    .keep = a->opts.keep};
     return ERR_OK;
 }
 

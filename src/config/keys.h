@@ -281,6 +281,19 @@ enum {
       "changed over at their next login. It must be the same on all nodes; see users.md.")                             \
     X(SECURITY, "shardwheel.core-dumps", core_dumps, SWITCH, "", "off", 0, 1, 0,                                       \
       "on: allow core dumps, which contain secrets, and debuggers of the same user.")                                  \
+    X(KEPT, "shardwheel.kept-logs", kept_logs, KEPT, "", "off", 0, 2, 0,                                               \
+      "Logs of runs that a node fetches from the executor when the run has ended, and keeps in the "                   \
+      "database: off, failed (runs that did not succeed) or all. A job can have its own setting. The "                 \
+      "console shows a kept log when the executor is gone.")                                                           \
+    X(KEPT, "shardwheel.kept-logs-size", kept_logs_size, SIZE, "bytes", "64k", 4 * KIBI, 1 * MEBI, 0,                  \
+      "Maximum size of one kept log before compression. Of a longer one the first and the last lines are "             \
+      "kept.")                                                                                                         \
+    X(KEPT, "shardwheel.kept-logs-total", kept_logs_total, SIZE, "bytes", "1024m", 1 * MEBI, 1024 * 1024 * MEBI, 0,    \
+      "Maximum size of all kept logs, compressed. The oldest are deleted.")                                            \
+    X(KEPT, "shardwheel.kept-logs-days", kept_logs_days, INT, "days", "30", 1, 36500, 0,                               \
+      "Days to keep them. They are deleted with their log row, if that is earlier.")                                   \
+    X(KEPT, "shardwheel.kept-logs-per-second", kept_logs_per_second, INT, "logs", "200", 1, 10000, 0,                  \
+      "Maximum number of logs that a node fetches per second. What is more is not kept, and counted.")                 \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
       "Log lines of this level and above are written to stderr.")                                                      \
     X(LOG, "shardwheel.log.levels", log_levels, LEVELS, "", "", 0, 1000, KEY_RELOADABLE,                               \
@@ -311,6 +324,7 @@ enum {
     X(LOGIN, "Logins")                                                                                                 \
     X(OIDC, "OpenID Connect")                                                                                          \
     X(SECURITY, "Security")                                                                                            \
+    X(KEPT, "Kept logs of runs")                                                                                       \
     X(LOG, "Logging")                                                                                                  \
     X(CTL, "shardwheelctl")
 
@@ -333,6 +347,7 @@ enum key_section {
     X(FORMAT, enum log_format, ENUM)                                                                                   \
     X(DIALECT, enum config_dialect, ENUM)                                                                              \
     X(GLUE, enum config_glue, ENUM)                                                                                    \
+    X(KEPT, enum kept_which, ENUM)                                                                                     \
     X(ENABLED, enum config_enabled, ENUM)                                                                              \
     X(CLIENT_AUTH, enum config_client_auth, ENUM)                                                                      \
     X(COORDINATION, enum config_coordination, ENUM)                                                                    \

@@ -30,6 +30,7 @@ static const char *const words[][6] = {
     [KIND_FORMAT] = {"keyvalue", "json"},
     [KIND_DIALECT] = {"auto", "A", "B", "C", "D"},
     [KIND_GLUE] = {"on", "off", "bean-only"},
+    [KIND_KEPT] = {"off", "failed", "all"},
     [KIND_ENABLED] = {"off", "on", "auto"},
     [KIND_CLIENT_AUTH] = {"none", "want", "need"},
     [KIND_COORDINATION] = {"auto", "zookeeper", "standalone"},

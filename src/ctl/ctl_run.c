@@ -8,6 +8,7 @@
 #include "shardwheel/executor/call.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/executor/networks.h"
+#include "shardwheel/keep.h"
 #include "shardwheel/record.h"
 #include "shardwheel/resolver.h"
 #include "shardwheel/store/runs.h"
@@ -90,6 +91,31 @@ enum err ctl_kill(struct ctl *c, struct errctx *ec)
     return e;
 }
 
+/* Where its executor cannot give it. `why` is told with it, and is the error where nothing is kept. */
+static enum err show_kept(struct ctl *c, enum err e, struct errctx *ec)
+{
+    int64_t log_id = c->wanted->log_id;
+    struct errctx why = *ec;
+    struct run_facts run = {0};
+    struct keep_copy copy = {0};
+    char at[TIME_TEXT_MAX] = "";
+    enum err kept = store_load_run(c->session, log_id, &run, ec);
+
+    if (!kept)
+        kept = keep_read(c->session, log_id, run.job_id, &copy, ec);
+    run_facts_fini(&run);
+    if (kept) {
+        *ec = why;
+        return e;
+    }
+    (void)time_put_text(copy.at_ms, at);
+    fprintf(stderr, "shardwheelctl: %s\nshardwheelctl: this is the log as it was kept at %s\n", why.text, at);
+    fwrite(copy.text.data, 1, copy.text.len, stdout);
+    fflush(stdout);
+    keep_copy_fini(&copy);
+    return ERR_OK;
+}
+
 enum err ctl_show_log(struct ctl *c, struct errctx *ec)
 {
     struct caller caller = {0};
@@ -119,5 +145,5 @@ enum err ctl_show_log(struct ctl *c, struct errctx *ec)
         log_answer_fini(&log);
     }
     close_caller(&caller);
-    return e;
+    return (e == ERR_LOST || e == ERR_NOTFOUND) && line == 1 ? show_kept(c, e, ec) : e;
 }

@@ -159,6 +159,7 @@ static void read_page(struct span page, bool cut, struct log_answer *out)
         fail(out, "the executor's answer has a log without lines");
         return;
     }
+    out->last_line = read_line_number(&found[PAGE_TO_LINE], 0);
     out->is_end = !content_cut && found[PAGE_IS_END].at && *found[PAGE_IS_END].at == 't';
     out->to_line = content_cut     ? last + count_lines(out->content, out->len)
                    : out->len == 0 ? last

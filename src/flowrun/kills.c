@@ -128,7 +128,8 @@ static int64_t turn(void *arg)
                                        .clock = k->clock,
                                        .access_token = access.token,
                                        .timeout_ms = k->opts.timeout_ms,
-                                       .tls = &access.tls};
+                                       .tls = &access.tls,
+                                       .keep = k->opts.keep};
         struct errctx ec;
         errctx_clear(&ec);
         enum err e = run_kill(&with, kill.log_id, &(struct kill_words){"the flow run was cancelled", ": "}, NULL, &ec);

@@ -4,6 +4,7 @@
 #include "follow/lost_rule.h"
 #include "follow/lost_runs.h"
 #include "shardwheel/job/times.h"
+#include "shardwheel/keep.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/lost.h"
 #include "shardwheel/store/registry.h"
@@ -182,6 +183,8 @@ static enum err end_for(struct lost *l, struct store_session *s, enum lost_reaso
             e = store_check_epoch(s, 0, l->epoch, ec);
         if (!e && n > 0)
             e = store_end_lost(s, ids, job_ids, n, lost_reason_text(reason), now_s, &ended, ec);
+        for (size_t i = 0; !e && i < n; i++)
+            keep_offer(l->opts.keep, ids[i], /*maybe_failed=*/true);
         for (size_t i = 0; !e && i < n; i++)
             log_fire(FOLLOW, "event=run_lost log_id=%" PRId64 " job=%" PRId64 " why=%s", ids[i], job_ids[i],
                      log_quote(lost_reason_text(reason)).s);

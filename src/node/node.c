@@ -16,6 +16,7 @@
 #include "shardwheel/history.h"
 #include "shardwheel/http.h"
 #include "shardwheel/job.h"
+#include "shardwheel/keep.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/resolver.h"
@@ -78,6 +79,29 @@ static void on_primary(void *arg, int64_t generation, bool lossless)
 static struct message_style get_style(const struct config *config)
 {
     return (struct message_style){.lang = lang_parse(config->i18n), .full = config->trigger_msg_long};
+}
+
+/* Whose logs are kept is offered by all that write ends of runs. */
+static enum err start_keep(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    struct http_tls tls = node_get_tls(config);
+    enum err e = keep_offers_create(&node->counters, &node->offers, ec);
+
+    if (!e)
+        e = keep_create(&(struct keep_opts){.store = node->store,
+                                            .offers = node->offers,
+                                            .resolver = node->resolver,
+                                            .networks = node->networks,
+                                            .which = config->kept_logs,
+                                            .text_max = (size_t)config->kept_logs_size,
+                                            .per_second = (int)config->kept_logs_per_second,
+                                            .is_sending = is_sending,
+                                            .arg = node},
+                        node->clock, &node->counters, &node->keep, ec);
+    if (!e)
+        e = keep_set_access(node->keep, config->access_token, &tls, config->executor_timeout_ms, ec);
+    return e ? e : keep_start(node->keep, ec);
 }
 
 /* Registry to completion: what the fires need on their way. Nothing is planned yet. */
@@ -154,11 +178,14 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = dispatch_start(node->dispatch, ec);
     if (!e)
+        e = start_keep(node, ec);
+    if (!e)
         e = complete_create(&(struct complete_opts){.watch = node->watch,
                                                     .store = node->store,
                                                     .results = node->results,
                                                     .is_sending = is_sending,
                                                     .submit = submit_direct,
+                                                    .keep = node->offers,
                                                     .incarnation = node->incarnation,
                                                     .arg = node},
                             node->clock, &node->counters, &node->complete, ec);
@@ -246,6 +273,7 @@ static enum err start_lost(struct node *node, struct errctx *ec)
                                                  .resolver = node->resolver,
                                                  .networks = node->networks,
                                                  .ask = node->config->lost_runs_ask,
+                                                 .keep = node->offers,
                                                  .get_epoch = get_first_epoch,
                                                  .arg = node},
                              node->clock, &node->counters, &node->lost, ec);
@@ -287,6 +315,7 @@ static enum err start_flows(struct node *node, struct errctx *ec)
                                                        .max_year = zone_to_civil(node->zone, now_s).year + CRON_YEARS,
                                                        .calls = node->calls,
                                                        .timeout_ms = node->config->executor_timeout_ms,
+                                                       .keep = node->offers,
                                                        .watch = node->watch,
                                                        .get_epochs = get_epochs,
                                                        .submit = submit_direct,
@@ -304,6 +333,8 @@ static enum err start_upkeep(struct node *node, struct errctx *ec)
     enum err e = upkeep_create(&(struct upkeep_opts){.store = node->store,
                                                      .retention_days = node->config->log_retention_days,
                                                      .audit_days = node->config->audit_retention_days,
+                                                     .kept_days = node->config->kept_logs_days,
+                                                     .kept_total = node->config->kept_logs_total,
                                                      .get_epoch = get_first_epoch,
                                                      .arg = node},
                                node->clock, &node->counters, &node->upkeep, ec);
@@ -422,7 +453,8 @@ void node_apply(struct node *node, const struct config *config)
     errctx_clear(&ec);
     if (set_tls(node, config, &ec) != ERR_OK ||
         lost_set_access(node->lost, config->access_token, &tls, &ec) != ERR_OK ||
-        flowrun_set_access(node->flows, config->access_token, &tls, &ec) != ERR_OK)
+        flowrun_set_access(node->flows, config->access_token, &tls, &ec) != ERR_OK ||
+        keep_set_access(node->keep, config->access_token, &tls, config->executor_timeout_ms, &ec) != ERR_OK)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);
     http_set_access_token(node->http, config->access_token);

@@ -40,6 +40,8 @@ struct node {
     struct executor_networks *networks;
     struct results *results;
     struct dispatch *dispatch;
+    struct keep_offers *offers; /* runs that have ended */
+    struct keep *keep;
     struct complete *complete;
     struct failures *failures;
     struct lost *lost;

@@ -105,6 +105,7 @@ enum err node_start_admin(struct node *node, struct errctx *ec)
                                               .triggers = node->triggers,
                                               .registry = node->registry,
                                               .calls = node->calls,
+                                              .keep = node->offers,
                                               .resolver = node->resolver,
                                               .networks = node->networks,
                                               .zone = node->zone,

@@ -14,6 +14,7 @@
 #include "shardwheel/history.h"
 #include "shardwheel/http.h"
 #include "shardwheel/http/tls.h"
+#include "shardwheel/keep.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/oidc.h"
@@ -154,6 +155,8 @@ void node_stop(struct node *node)
         complete_stop(node->complete);
         complete_join(node->complete);
     }
+    if (node->keep) /* no run ends here any more */
+        keep_stop(node->keep);
     node_stop_coord(node);
     if (node->history) { /* now that it has seen all ends but those of results */
         history_stop(node->history);
@@ -167,6 +170,8 @@ void node_stop(struct node *node)
         results_stop(node->results);
         results_join(node->results);
     }
+    if (node->keep)
+        keep_join(node->keep);
     /* What was planned has gone out and is written. */
     if (node->guard) {
         guard_stop(node->guard);
@@ -192,6 +197,8 @@ void node_stop(struct node *node)
     failures_destroy(node->failures);
     triggers_destroy(node->triggers);
     complete_destroy(node->complete);
+    keep_destroy(node->keep);
+    keep_offers_destroy(node->offers);
     results_destroy(node->results);
     dispatch_destroy(node->dispatch);
     executor_networks_destroy(node->networks);

@@ -139,6 +139,19 @@ struct batch_tally batch_end(struct batch *batch)
     return tally;
 }
 
+void batch_offer_logs(const struct batch *batch, struct keep_offers *keep)
+{
+    const struct callback_entry *entry = batch->entries;
+
+    if (!keep)
+        return;
+    /* A repeat may be the first that a node hears of a run that shardwheelctl has stopped. */
+    for (size_t i = 0; i < batch->subs_count; i++)
+        for (size_t n = batch->subs[i]->count; n > 0; n--, entry++)
+            if (!batch->subs[i]->result && entry->outcome != CALLBACK_UNKNOWN_LOG)
+                keep_offer(keep, entry->log_id, entry->code != CODE_OK);
+}
+
 /* Every byte that is not ASCII becomes a question mark: better the sense of a text than an executor that sends for
  * ever. */
 static enum err write_as_ascii(struct store_session *s, struct callback_entry *entry, int64_t now_s,

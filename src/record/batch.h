@@ -63,6 +63,8 @@ void batch_claim_results(struct batch *batch, struct results *results);
 void batch_settle_results(struct batch *batch, struct results *results, bool committed);
 /* After a commit: writes the outcomes into the submissions that are not refused, and counts and logs them. */
 struct batch_tally batch_end(struct batch *batch);
+/* Then: offers the runs that have ended to those whose logs are kept. */
+void batch_offer_logs(const struct batch *batch, struct keep_offers *keep);
 /* The database refused something in this batch (ERR_INPUT): each submission by itself, halved down to the entry; an
  * entry that is refused alone is tried again with its text in ASCII; if that fails too, its submission's result says
  * so. Errors of other kinds are returned. */

@@ -114,5 +114,7 @@ enum err callback_writer_write(struct callback_writer *w, struct batch *batch, s
     log_outcome(w, e, ec);
     if (!e)
         count_batch(w, batch);
+    if (!e)
+        batch_offer_logs(batch, w->opts->keep);
     return e;
 }

@@ -77,6 +77,8 @@ enum err run_kill(const struct run_calls *with, int64_t log_id, const struct kil
     if (!e)
         e = write_killed(with, log_id, words, answer.text, ec);
     if (!e)
+        keep_offer(with->keep, log_id, /*maybe_failed=*/true);
+    if (!e)
         log_fire(RECORD, "event=run_killed log_id=%" PRId64 " job=%" PRId64, log_id, facts.job_id);
     if (said && answer.text)
         buf_puts(said, answer.text);

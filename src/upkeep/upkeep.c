@@ -4,6 +4,7 @@
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
 #include "upkeep/flow_clean.h"
+#include "upkeep/kept_clean.h"
 #include "upkeep/report.h"
 #include "upkeep/sweep.h"
 
@@ -31,6 +32,7 @@ struct upkeep {
     struct clean clean;
     struct sweep sweep;
     struct flow_clean flow_clean;
+    struct kept_clean kept_clean;
     int64_t report_mono_ms; /* when each is due */
     int64_t clean_mono_ms;
     int64_t orphans_mono_ms;
@@ -39,6 +41,7 @@ struct upkeep {
     int64_t sweep_mono_ms;
     int64_t removed_mono_ms;
     int64_t flows_mono_ms;
+    int64_t kept_mono_ms;
     bool failing;
     int64_t cleaning_mono_ms; /* since when the log is being cleaned, or cannot be; 0: it is clean */
 };
@@ -89,6 +92,17 @@ static enum err count_sessions(struct upkeep *u, struct store_session *s, struct
     return e;
 }
 
+static enum err clean_kept(struct upkeep *u, struct store_session *s, struct errctx *ec)
+{
+    size_t removed = 0;
+    enum err e = kept_clean_step(&u->kept_clean, s, u->clock, &removed, &u->kept_mono_ms, ec);
+
+    counters_add(u->counters, COUNTER_KEPT_CLEANED, (int64_t)removed);
+    if (!e)
+        counters_set(u->counters, COUNTER_KEPT_BYTES, u->kept_clean.bytes);
+    return e;
+}
+
 static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx *ec)
 {
     int64_t now_ms = clock_mono_ms(u->clock);
@@ -111,6 +125,8 @@ static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx 
         e = delete_removed(u, s, &removed, ec);
     if (!e && now_ms >= u->flows_mono_ms)
         e = flow_clean_step(&u->flow_clean, s, u->clock, &u->flows_mono_ms, ec);
+    if (!e && now_ms >= u->kept_mono_ms)
+        e = clean_kept(u, s, ec);
     counters_add(u->counters, COUNTER_LOG_ROWS_CLEANED, (int64_t)removed);
     return e;
 }
@@ -125,16 +141,18 @@ static void begin(struct upkeep *u, int64_t epoch)
     report_init(&u->report);
     clean_forget(&u->clean);
     flow_clean_forget(&u->flow_clean);
+    kept_clean_forget(&u->kept_clean);
+    counters_set(u->counters, COUNTER_KEPT_BYTES, 0);
     counters_set(u->counters, COUNTER_CONSOLE_SESSIONS, 0);
     counters_set(u->counters, COUNTER_LOG_CLEANING, 0);
     u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->people_mono_ms = u->sessions_mono_ms =
-        u->sweep_mono_ms = u->removed_mono_ms = u->flows_mono_ms = clock_mono_ms(u->clock);
+        u->sweep_mono_ms = u->removed_mono_ms = u->flows_mono_ms = u->kept_mono_ms = clock_mono_ms(u->clock);
 }
 
 static int64_t find_due(const struct upkeep *u)
 {
     const int64_t all[] = {u->clean_mono_ms, u->orphans_mono_ms, u->people_mono_ms, u->sessions_mono_ms,
-                           u->sweep_mono_ms, u->removed_mono_ms, u->flows_mono_ms};
+                           u->sweep_mono_ms, u->removed_mono_ms, u->flows_mono_ms,  u->kept_mono_ms};
     int64_t due = u->report_mono_ms;
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -218,6 +236,7 @@ enum err upkeep_create(const struct upkeep_opts *opts, const struct clock *clock
     clean_init(&u->clean, opts->retention_days);
     sweep_init(&u->sweep, opts->audit_days);
     flow_clean_init(&u->flow_clean, opts->retention_days);
+    kept_clean_init(&u->kept_clean, opts->kept_days, opts->kept_total);
     *out = u;
     return ERR_OK;
 }

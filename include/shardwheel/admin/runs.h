@@ -138,13 +138,19 @@ enum run_log_end {
     RUN_LOG_NEVER_SENT,  /* it was with no executor */
 };
 const char *run_log_end_name(enum run_log_end end); /* "", "end", "no-file", "no-executor", "never-sent" */
+/* Whose copy is asked for. ANY: the executor's, and the kept one where the executor is gone or has none; once lines
+ * have come the next ones are of the same copy. */
+enum run_log_source { RUN_LOG_ANY, RUN_LOG_EXECUTOR, RUN_LOG_KEPT };
 struct run_log {
     int64_t from_line; /* as asked for */
     int64_t to_line;   /* below from_line: nothing came */
     char *text;        /* lines as the executor sent them; "" where nothing came */
     size_t len;
-    bool is_end;  /* as the executor says */
-    bool is_over; /* the run has ended */
+    bool is_end;     /* as the executor says */
+    bool is_over;    /* the run has ended */
+    bool is_kept;    /* it is the kept copy: all of it, from from_line on */
+    bool is_cut;     /* ... of which a part is missing; a line in it says so */
+    int64_t kept_ms; /* ... and which the executor gave then */
     enum run_log_end end;
     struct errctx trouble; /* why nothing came, where that is no matter of time alone; "" */
     void *memory;          /* private */
@@ -152,7 +158,7 @@ struct run_log {
 /* RIGHT_SEE. REFUSED_UNKNOWN "id". Executors' errors are in the answer: `strict` makes them REFUSED_EXECUTOR, and a run
  * that was with no executor REFUSED_STATE. */
 MUST_CHECK enum err admin_read_run_log(struct admin *a, const struct actor *actor, int64_t id, int64_t from_line,
-                                       bool strict, struct run_log *out, struct refusal *r);
+                                       enum run_log_source source, bool strict, struct run_log *out, struct refusal *r);
 void run_log_fini(struct run_log *log);
 
 /*

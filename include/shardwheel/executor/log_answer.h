@@ -17,6 +17,7 @@ struct log_answer {
     /* Of a page: */
     int64_t from_line; /* as asked for */
     int64_t to_line;   /* of the last line that came; from_line - 1: no further line is there yet */
+    int64_t last_line; /* the last that the executor has, as it says, also with an answer that was cut; 0: not known */
     bool is_end;       /* as the executor says; the run itself may go on all the same */
     bool is_missing;   /* there is no log of this run (yet): the content is the executor's sentence about that */
     char *content;     /* UTF-8 without control characters but tabs, line ends and ESC; "" where nothing came */

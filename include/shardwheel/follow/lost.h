@@ -32,6 +32,7 @@ struct lost_opts {
     struct resolver *resolver;
     const struct executor_networks *networks; /* which addresses may be called; NULL: the built-in rules */
     bool ask;                                 /* executors are asked; else the third rule is off */
+    struct keep_offers *keep;                 /* to which lost runs are offered; NULL: to none */
     int64_t (*get_epoch)(void *arg);          /* of shard 0 while this node owns it, else 0; any thread */
     void *arg;
 };

@@ -6,6 +6,7 @@
 #include "admin/admin_impl.h"
 #include "admin/audit.h"
 #include "shardwheel/executor/call.h"
+#include "shardwheel/keep.h"
 #include "shardwheel/registry.h"
 
 #include <inttypes.h>
@@ -99,15 +100,107 @@ static enum err ask_log(struct admin *a, const struct run_row *row, int64_t from
     return ERR_OK;
 }
 
-enum err admin_read_run_log(struct admin *a, const struct actor *actor, int64_t id, int64_t from_line, bool strict,
-                            struct run_log *out, struct refusal *r)
+/* ---- kept logs --------------------------------------------------------------------------------------------------- */
+
+/* Behind so many line ends. */
+static size_t find_line(const char *text, size_t len, int64_t from_line, int64_t *lines)
+{
+    size_t start = from_line > 1 ? len : 0;
+
+    *lines = 0;
+    for (size_t i = 0; i < len; i++)
+        if (text[i] == '\n' && ++*lines == from_line - 1)
+            start = i + 1;
+    *lines += len > 0 && text[len - 1] != '\n';
+    return start;
+}
+
+/* From from_line on; for a console that shows text alone its first line says what it is. */
+static void take_kept(struct keep_copy *copy, int64_t from_line, bool titled, struct run_log *out)
+{
+    int64_t lines;
+    size_t start = find_line(copy->text.data, copy->text.len, from_line, &lines);
+    char at[TIME_TEXT_MAX] = "";
+    struct buf text = {0};
+
+    if (titled && time_put_text(copy->at_ms, at))
+        buf_printf(&text, "--- shardwheel: the executor's log is not available; this copy was made at %s ---\n", at);
+    buf_append(&text, copy->text.data + start, copy->text.len - start);
+    *out = (struct run_log){.from_line = from_line,
+                            .to_line = lines < from_line ? from_line - 1 : lines,
+                            .len = text.len,
+                            .is_end = true,
+                            .is_over = true,
+                            .is_kept = true,
+                            .is_cut = copy->is_cut,
+                            .kept_ms = copy->at_ms,
+                            .end = RUN_LOG_END};
+    out->text = buf_take(&text); /* NULL when out of memory: nothing is shown */
+    if (!out->text)
+        out->len = 0;
+}
+
+/* False: there is none, or it cannot be read, which the log of the node says. */
+static bool read_kept(struct admin *a, const struct run_row *row, int64_t from_line, bool titled, struct run_log *out)
+{
+    struct store_session *s = NULL;
+    struct keep_copy copy = {0};
+    struct refusal r;
+    enum err e = admin_take_session(a, &s, &r);
+
+    if (!e)
+        e = keep_read(s, row->id, row->job_id, &copy, &r.text);
+    store_give_session(a->opts.store, s);
+    if (e && e != ERR_NOTFOUND)
+        log_warn("admin", "event=kept_log_unreadable log_id=%" PRId64 " error=%s", row->id, log_quote(r.text.text).s);
+    if (e)
+        return false;
+    take_kept(&copy, from_line, titled, out);
+    keep_copy_fini(&copy);
+    return true;
+}
+
+static bool has_none(const struct run_log *log)
+{
+    return log->end == RUN_LOG_NO_FILE || log->end == RUN_LOG_NO_EXECUTOR;
+}
+
+static enum err read_log(struct admin *a, const struct run_row *row, int64_t from_line, enum run_log_source source,
+                         bool strict, struct run_log *out, struct refusal *r)
+{
+    bool may_be_kept =
+        row->handle_code != CODE_OPEN && (source == RUN_LOG_KEPT || from_line == 1) && source != RUN_LOG_EXECUTOR;
+    enum err e;
+
+    /* An address that is not listed any more is not waited for. */
+    if (may_be_kept && (source == RUN_LOG_KEPT || !row->address || !is_listed(a, row->group, row->address)) &&
+        read_kept(a, row, from_line, strict, out))
+        return ERR_OK;
+    if (source == RUN_LOG_KEPT)
+        return refuse(r, REFUSED_UNKNOWN, NULL, "no log of run %" PRId64 " is kept", row->id);
+    e = ask_log(a, row, from_line, strict, out, r);
+    if (may_be_kept && (e ? r->kind == REFUSED_EXECUTOR : has_none(out))) {
+        struct run_log kept;
+
+        if (read_kept(a, row, from_line, strict, &kept)) {
+            if (!e)
+                run_log_fini(out);
+            *out = kept;
+            return ERR_OK;
+        }
+    }
+    return e;
+}
+
+enum err admin_read_run_log(struct admin *a, const struct actor *actor, int64_t id, int64_t from_line,
+                            enum run_log_source source, bool strict, struct run_log *out, struct refusal *r)
 {
     struct run_rows rows;
     enum err e = admin_load_run(a, actor, id, &rows, r);
 
     if (e)
         return e;
-    e = ask_log(a, &rows.rows[0], from_line, strict, out, r);
+    e = read_log(a, &rows.rows[0], from_line, source, strict, out, r);
     run_rows_fini(&rows);
     return e;
 }

@@ -116,7 +116,7 @@ static void answer_log(struct console_call *call)
 
     if (!console_take_long(call, "logId", &id) || !console_take_int(call, "fromLineNum", &from_line))
         return;
-    if (!admin_read_run_log(call->admin, &call->actor, id, from_line, /*strict=*/true, &log, &refusal)) {
+    if (!admin_read_run_log(call->admin, &call->actor, id, from_line, RUN_LOG_ANY, /*strict=*/true, &log, &refusal)) {
         put_piece(call, &log);
         run_log_fini(&log);
     } else if (refusal.kind == REFUSED_UNKNOWN) {

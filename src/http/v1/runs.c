@@ -345,11 +345,13 @@ static void put_lines(struct buf *out, const struct run_log *log)
 
 static void answer_log(struct v1_call *c)
 {
+    static const char *const sources[] = {"any", "executor", "kept", NULL};
     int64_t id = v1_path_id(c, 0), from = v1_query_int(c, "fromLine", 1, INT32_MAX, 1);
+    int source = v1_query_choice(c, "source", sources, RUN_LOG_ANY);
     struct buf *out = &c->r->body;
     struct run_log log;
 
-    if (V1_FAILS(c, admin_read_run_log, id, from, /*strict=*/false, &log))
+    if (V1_FAILS(c, admin_read_run_log, id, from, (enum run_log_source)source, /*strict=*/false, &log))
         return;
     v1_put_object(out, NULL);
     v1_put_int(out, "fromLine", from);
@@ -358,6 +360,9 @@ static void answer_log(struct v1_call *c)
     v1_put_bool(out, "ended", log.end != RUN_LOG_GOES_ON);
     v1_put_text(out, "reason", log.end != RUN_LOG_GOES_ON ? run_log_end_name(log.end) : NULL);
     v1_put_text(out, "trouble", log.trouble.text[0] ? log.trouble.text : NULL);
+    v1_put_text(out, "source", log.is_kept ? "kept" : "executor");
+    v1_put_instant(out, "keptAt", log.is_kept ? log.kept_ms : 0);
+    v1_put_bool(out, "isCut", log.is_cut);
     v1_put_object_end(out);
     run_log_fini(&log);
 }

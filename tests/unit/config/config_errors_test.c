@@ -186,6 +186,7 @@ static void every_key_keeps_its_bounds(void **state)
         case KIND_ENABLED:
         case KIND_CLIENT_AUTH:
         case KIND_GLUE:
+        case KIND_KEPT:
         case KIND_NETWORKS:
         case KIND_ADDRESS: break;
         }
