@@ -102,7 +102,7 @@ class Provider:
 
 
 class FalseProvider:
-    """Says and signs what the test puts into it. `tokens`: what its token page gives, made by a function of the nonce."""
+    """Says and signs what the test puts into it. `tokens`: what its token page gives, by a function of the nonce."""
 
     def __init__(self):
         self.key = Key("k1")
