@@ -22,6 +22,8 @@
 
 struct wheel {
     _Atomic(struct fire *) slot[WHEEL_SLOTS]; /* [atomic] newest first; push: release, drain: acquire */
+    _Atomic int64_t drained_s;                /* [atomic] newest second that was drained; INT64_MAX: none yet */
+    _Atomic bool has_old;                     /* [atomic] a fire may be in a slot that a drain leaves out: see push */
     _Atomic int64_t count;                    /* [atomic] fires inside, relaxed: a gauge */
 };
 
@@ -29,7 +31,9 @@ void wheel_init(struct wheel *w);
 void wheel_fini(struct wheel *w); /* frees what is left; no pusher may be active */
 void wheel_push(struct wheel *w, struct fire *fire);
 /* A list, or NULL. Looks into the slot of second_s and those before it, so that a fire which was pushed for a second
- * that had passed meanwhile goes out now and not a lap later. */
+ * that had passed meanwhile goes out now and not a lap later. The slots of seconds to come, whose fires would all be
+ * put back, are left out, unless an old fire may be there: one that was pushed half a lap late, or that a drain which
+ * left out many seconds passed. */
 struct fire *wheel_drain(struct wheel *w, int64_t second_s);
 int64_t wheel_count(struct wheel *w);
 

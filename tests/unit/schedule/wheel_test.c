@@ -67,11 +67,45 @@ static void a_late_push_goes_out_next(void **state)
 
     (void)state;
     wheel_init(&w);
-    for (int64_t late_s = 0; late_s < WHEEL_SLOTS - WHEEL_AHEAD_S; late_s++) {
+    for (int64_t late_s = 0; late_s < 3 * WHEEL_SLOTS; late_s++) {
         wheel_push(&w, make(1, 5000 - late_s));
         assert_int_equal(drain_count(&w, 5000), 1);
+        wheel_push(&w, make(1, 5001 - late_s));
+        assert_int_equal(drain_count(&w, 5001), 1);
     }
     wheel_fini(&w);
+}
+
+/* What a takeover loads when nobody was there for a while: its slot may be that of a second to come. */
+static void the_first_drain_takes_all_that_is_late(void **state)
+{
+    (void)state;
+    for (int64_t late_s = 0; late_s < 3 * WHEEL_SLOTS; late_s++) {
+        struct wheel w;
+
+        wheel_init(&w);
+        wheel_push(&w, make(1, 5000 - late_s));
+        wheel_push(&w, make(2, 5003));
+        assert_int_equal(drain_count(&w, 5000), 1);
+        assert_int_equal(drain_count(&w, 5002), 0);
+        assert_int_equal(drain_count(&w, 5003), 1);
+        wheel_fini(&w);
+    }
+}
+
+static void a_drain_that_leaves_seconds_out_takes_all_that_is_late(void **state)
+{
+    (void)state;
+    for (int64_t seconds = 1; seconds < 6 * WHEEL_SLOTS; seconds++) {
+        struct wheel w;
+
+        wheel_init(&w);
+        assert_int_equal(drain_count(&w, 5000), 0);
+        for (int64_t ahead_s = 1; ahead_s <= WHEEL_AHEAD_S; ahead_s++)
+            wheel_push(&w, make(ahead_s, 5000 + ahead_s));
+        assert_int_equal(drain_count(&w, 5000 + seconds), seconds < WHEEL_AHEAD_S ? seconds : WHEEL_AHEAD_S);
+        wheel_fini(&w);
+    }
 }
 
 static void seconds_before_the_epoch_have_a_slot(void **state)
@@ -92,6 +126,8 @@ int main(void)
         cmocka_unit_test(fires_leave_at_their_second_and_once),
         cmocka_unit_test(later_laps_stay),
         cmocka_unit_test(a_late_push_goes_out_next),
+        cmocka_unit_test(the_first_drain_takes_all_that_is_late),
+        cmocka_unit_test(a_drain_that_leaves_seconds_out_takes_all_that_is_late),
         cmocka_unit_test(seconds_before_the_epoch_have_a_slot),
     };
 
