@@ -25,12 +25,12 @@ enum err ctl_find_flow(struct ctl *c, const char *name, struct flow_rows *out, s
 }
 
 /* NULL: a release that knows more has saved it. */
-static struct flow *read_document(const char *document, struct flow_faults *faults)
+static struct flow *read_document(const char *document)
 {
     struct errctx ec = {""};
     struct flow *flow = NULL;
 
-    return flow_load(document, strlen(document), &flow, faults, &ec) ? NULL : flow;
+    return flow_load(document, strlen(document), &flow, NULL, &ec) ? NULL : flow;
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
@@ -82,8 +82,7 @@ static void put_flow_row(const struct ctl *c, const struct flow_row *row, const 
     buf_puts(out, "\n");
 }
 
-static enum err put_page(struct ctl *c, const struct flow_rows *page, bool first, struct flow_faults *faults,
-                         struct buf *out, struct errctx *ec)
+static enum err put_page(struct ctl *c, const struct flow_rows *page, bool first, struct buf *out, struct errctx *ec)
 {
     int64_t *ids = calloc(2 * page->count + 1, sizeof *ids), *open_runs = ids + page->count;
     enum err e = ids ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
@@ -93,7 +92,7 @@ static enum err put_page(struct ctl *c, const struct flow_rows *page, bool first
     if (!e && page->count)
         e = store_count_open_flow_runs(c->session, ids, page->count, open_runs, ec);
     for (size_t i = 0; !e && i < page->count; i++) {
-        struct flow *flow = read_document(page->rows[i].document, faults);
+        struct flow *flow = read_document(page->rows[i].document);
 
         if (c->wanted->json) {
             buf_puts(out, first && i == 0 ? "\n{" : ",\n{");
@@ -110,10 +109,9 @@ static enum err put_page(struct ctl *c, const struct flow_rows *page, bool first
 
 enum err ctl_list_flows(struct ctl *c, struct errctx *ec)
 {
-    struct flow_faults *faults = calloc(1, sizeof *faults);
     char after[FLOW_NAME_MAX + 1] = "";
     struct buf lines = {0};
-    enum err e = faults ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    enum err e = ERR_OK;
     bool more = true;
 
     while (!e && more) {
@@ -122,7 +120,7 @@ enum err ctl_list_flows(struct ctl *c, struct errctx *ec)
         e = store_list_flows(c->session, &(struct flow_filter){.started = -1}, after[0] ? after : NULL, PAGE, &page,
                              ec);
         if (!e)
-            e = put_page(c, &page, !after[0], faults, &lines, ec);
+            e = put_page(c, &page, !after[0], &lines, ec);
         more = !e && page.count == PAGE;
         if (more)
             snprintf(after, sizeof after, "%s", page.rows[PAGE - 1].name);
@@ -136,7 +134,6 @@ enum err ctl_list_flows(struct ctl *c, struct errctx *ec)
         ctl_put_table("NAME\tSTATE\tVERSION\tSTEPS\tOPEN\tNEXT\tSCHEDULE\n", &lines, &c->out);
     c->out.failed = c->out.failed || buf_failed(&lines);
     buf_fini(&lines);
-    free(faults);
     return e;
 }
 
@@ -183,19 +180,18 @@ static void put_flow_text(const struct ctl *c, const struct flow_row *row, const
 
 enum err ctl_show_flow(struct ctl *c, struct errctx *ec)
 {
-    struct flow_faults *faults = calloc(1, sizeof *faults);
     struct flow_version_rows versions = {0};
     struct flow_rows rows = {0};
     struct flow *flow = NULL;
     int64_t open_runs = 0;
-    enum err e = faults ? ctl_find_flow(c, c->wanted->words[0], &rows, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    enum err e = ctl_find_flow(c, c->wanted->words[0], &rows, ec);
 
     if (!e)
         e = store_list_flow_versions(c->session, rows.rows[0].id, INT64_MAX, VERSIONS_SHOWN, &versions, ec);
     if (!e)
         e = store_count_open_flow_runs(c->session, &rows.rows[0].id, 1, &open_runs, ec);
     if (!e)
-        flow = read_document(rows.rows[0].document, faults);
+        flow = read_document(rows.rows[0].document);
     if (!e && c->wanted->json) {
         put_flow_json(&rows.rows[0], flow, open_runs, &c->out);
         put_versions_json(&versions, &c->out);
@@ -206,7 +202,6 @@ enum err ctl_show_flow(struct ctl *c, struct errctx *ec)
     flow_destroy(flow);
     flow_version_rows_fini(&versions);
     flow_rows_fini(&rows);
-    free(faults);
     return e;
 }
 

@@ -39,11 +39,6 @@ static void applying_fini(struct applying *a)
     buf_fini(&a->lines);
 }
 
-static bool has_schedule(const struct flow_settings *s)
-{
-    return s->cron || s->every_s || s->delay_s;
-}
-
 static enum err check_document(struct ctl *c, struct applying *a, struct errctx *ec)
 {
     struct flow_verdict *verdict = calloc(1, sizeof *verdict);
@@ -61,7 +56,7 @@ static enum err check_document(struct ctl *c, struct applying *a, struct errctx 
     if (!e)
         snprintf(a->name, sizeof a->name, "%s", flow_get_name(flow));
     if (!e)
-        a->has_schedule = has_schedule(flow_get_settings(flow));
+        a->has_schedule = flow_has_schedule(flow_get_settings(flow));
     flow_destroy(flow);
     flow_verdict_fini(verdict);
     free(verdict);

@@ -64,15 +64,12 @@ static enum err put_parameters(const struct ctl *c, const struct flow *flow, str
 
 static enum err make_order(struct ctl *c, const struct flow_row *row, struct buf *parameters, struct errctx *ec)
 {
-    struct flow_faults *faults = calloc(1, sizeof *faults);
     struct flow *flow = NULL;
-    enum err e = faults ? flow_load(row->document, strlen(row->document), &flow, faults, ec)
-                        : err_set(ec, ERR_NOMEM, "out of memory");
+    enum err e = flow_load(row->document, strlen(row->document), &flow, NULL, ec);
 
     if (!e)
         e = put_parameters(c, flow, parameters, ec);
     flow_destroy(flow);
-    free(faults);
     return e;
 }
 

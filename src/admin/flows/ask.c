@@ -151,20 +151,10 @@ static enum err ask_run(struct reach *reach, const struct actor *actor, const st
 enum err admin_ask_flow_run(struct admin *a, const struct actor *actor, int64_t run_id, const char *step,
                             enum flow_action action, const char *remark, struct refusal *r)
 {
-    const struct reach_flow *flow = NULL;
-    struct flow_version_rows version = {0};
-    struct flow_run_rows rows = {0};
-    struct store_session *s = NULL;
-    struct reach reach = {0};
-    enum err e = admin_take_session(a, &s, r);
+    struct flow_view v;
+    enum err e = flow_open_run(a, run_id, &v, r);
 
-    reach_init(&reach, s);
     if (!e)
-        e = flow_find_run(&reach, run_id, &rows, &version, &flow, r);
-    if (!e)
-        e = ask_run(&reach, actor, flow, &rows.rows[0], step, action, remark, r);
-    flow_version_rows_fini(&version);
-    flow_run_rows_fini(&rows);
-    reach_fini(&reach);
-    return admin_end(a, s, e, r);
+        e = ask_run(&v.reach, actor, v.flow, &v.runs.rows[0], step, action, remark, r);
+    return flow_close(a, &v, e, r);
 }

@@ -245,27 +245,6 @@ static enum err find_callers(struct store_session *s, const char *name, int64_t 
 
 /* ---- when it is due ---------------------------------------------------------------------------------------------- */
 
-static void make_due(const struct flow_settings *set, char conf[24], struct job_due *out)
-{
-    int64_t seconds = set->every_s ? set->every_s : set->delay_s;
-
-    snprintf(conf, 24, "%" PRId64, seconds);
-    *out = (struct job_due){.schedule_type = set->cron ? "CRON"
-                                             : seconds ? "FIX_RATE"
-                                                       : "NONE",
-                            .schedule_conf = set->cron ? set->cron
-                                             : seconds ? conf
-                                                       : "",
-                            .fixed_delay_s = set->delay_s,
-                            .valid_from_s = set->from_s,
-                            .valid_until_s = set->until_s};
-}
-
-static bool has_schedule(const struct flow_settings *set)
-{
-    return set->cron || set->every_s || set->delay_s;
-}
-
 /* ERR_NOTFOUND, ERR_INPUT as schedule_find_next. */
 static enum err find_next(const struct admin *a, const struct flow *flow, int64_t now_ms, int64_t *next_s,
                           struct errctx *ec)
@@ -274,10 +253,10 @@ static enum err find_next(const struct admin *a, const struct flow *flow, int64_
     struct zone *own = NULL;
     struct job_due due;
     int64_t next_ms = 0;
-    char conf[24];
+    char conf[FLOW_CONF_MAX];
     enum err e = flow_take_zone(a, flow, &own, &zone, ec);
 
-    make_due(flow_get_settings(flow), conf, &due);
+    flow_make_due(flow_get_settings(flow), conf, &due);
     if (!e)
         e = schedule_find_next(&due, zone, zone_to_civil(zone, time_floor_div(now_ms, 1000)).year + CRON_YEARS,
                                now_ms + START_AHEAD_MS, &next_ms, ec);
@@ -309,7 +288,7 @@ static enum err renew_next(struct change_call *call, const struct flow_now *now,
     bool same = false;
     enum err e;
 
-    out->started = now->row.started && has_schedule(set);
+    out->started = now->row.started && flow_has_schedule(set);
     if (!out->started) {
         out->next_s = 0;
         return ERR_OK;
@@ -367,7 +346,7 @@ static enum err start_schedule(struct change_call *call, const struct flow_now *
     struct flow *flow = NULL;
     enum err e = flow_load_saved(now->row.document, &flow, call->r);
 
-    if (!e && !has_schedule(flow_get_settings(flow)))
+    if (!e && !flow_has_schedule(flow_get_settings(flow)))
         e = refuse(call->r, REFUSED_STATE, "schedule", "the flow has no schedule");
     if (!e) {
         e = find_next(call->admin, flow, now->now_ms, &out->next_s, ec);

@@ -79,11 +79,10 @@ void flow_verdict_fini(struct flow_verdict *v)
 /* An id that the document's name has already: a flow that is checked before it is saved again. */
 static enum err find_own_id(struct store_session *s, const char *document, int64_t *out, struct refusal *r)
 {
-    struct flow_faults *faults = malloc(sizeof *faults);
     struct flow *flow = NULL;
     struct flow_rows rows = {0};
     const char *name;
-    enum err e = faults ? flow_load(document, strlen(document), &flow, faults, &r->text) : ERR_NOMEM;
+    enum err e = flow_load(document, strlen(document), &flow, NULL, &r->text);
 
     *out = 0;
     if (!e) {
@@ -94,7 +93,6 @@ static enum err find_own_id(struct store_session *s, const char *document, int64
         *out = rows.rows[0].id;
     flow_rows_fini(&rows);
     flow_destroy(flow);
-    free(faults);
     return e == ERR_INPUT ? ERR_OK : refuse_error(r, e);
 }
 

@@ -19,6 +19,22 @@ MUST_CHECK enum err flow_find(struct reach *reach, int64_t id, struct flow_rows 
 /* A run with the version that it goes through, likewise. */
 MUST_CHECK enum err flow_find_run(struct reach *reach, int64_t id, struct flow_run_rows *rows,
                                   struct flow_version_rows *version, const struct reach_flow **out, struct refusal *r);
+/* What a call is about; flow_close lets it go, whatever came of it. */
+struct flow_view {
+    struct store_session *s;
+    struct reach reach; /* closed */
+    const struct reach_flow *flow;
+    struct flow_rows flows; /* of flow_open: that one; of flow_open_run: its run and version */
+    struct flow_run_rows runs;
+    struct flow_version_rows version;
+};
+/* Of what the actor sees. */
+MUST_CHECK enum err flow_open(struct admin *a, const struct actor *actor, int64_t id, struct flow_view *v,
+                              struct refusal *r);
+/* Rights are not looked at. */
+MUST_CHECK enum err flow_open_run(struct admin *a, int64_t run_id, struct flow_view *v, struct refusal *r);
+MUST_CHECK enum err flow_close(struct admin *a, struct flow_view *v, enum err e, struct refusal *r);
+
 /* Fills in all but the row. The reach is closed. */
 MUST_CHECK enum err flow_fill_run_card(struct reach *reach, const struct reach_flow *flow, const struct actor *actor,
                                        int64_t now_ms, struct flow_run_card *card, struct errctx *ec);

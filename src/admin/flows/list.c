@@ -9,67 +9,6 @@
 
 #define ROWS_AT_ONCE 20 /* documents are up to 1 MB */
 
-/* ---- what others ask for, too ------------------------------------------------------------------------------------ */
-
-enum err flow_refuse_error(struct refusal *r, enum err e)
-{
-    if (!e || r->kind != REFUSED_NOT)
-        return e;
-    if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
-    if (e == ERR_CONFLICT)
-        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else changes the flow: %s", r->text.text);
-    return refuse_error(r, e);
-}
-
-enum err flow_load_saved(const char *document, struct flow **out, struct refusal *r)
-{
-    struct flow_faults *faults = malloc(sizeof *faults);
-    enum err e;
-
-    if (!faults)
-        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
-    e = flow_load(document, strlen(document), out, faults, &r->text);
-    free(faults);
-    if (e == ERR_INPUT)
-        return refuse(r, REFUSED_STATE, NULL, "this release cannot read the document that was saved: %s", r->text.text);
-    return refuse_error(r, e);
-}
-
-enum err flow_take_zone(const struct admin *a, const struct flow *flow, struct zone **own, const struct zone **out,
-                        struct errctx *ec)
-{
-    const char *name = flow_get_settings(flow)->zone;
-    enum err e = name ? zone_load(name, own, ec) : ERR_OK;
-
-    if (!e)
-        *out = *own ? *own : a->opts.zone;
-    return e;
-}
-
-enum err flow_find(struct reach *reach, int64_t id, struct flow_rows *rows, const struct reach_flow **out,
-                   struct refusal *r)
-{
-    enum err e = store_load_flows(reach->s, &id, 1, rows, &r->text);
-
-    if (!e && rows->count == 0)
-        return refuse(r, REFUSED_UNKNOWN, "id", "there is no flow %" PRId64, id);
-    if (!e)
-        e = reach_add(reach, rows->rows[0].name, id, rows->rows[0].version, rows->rows[0].document, out, &r->text);
-    if (!e)
-        e = reach_close(reach, &r->text);
-    return refuse_error(r, e);
-}
-
-size_t flow_find_step_named(const struct reach_flow *flow, const char *name)
-{
-    size_t i = 0;
-
-    while (i < flow->step_count && strcmp(flow->steps[i].name, name) != 0)
-        i++;
-    return i;
-}
-
 /* ---- cards ------------------------------------------------------------------------------------------------------- */
 
 static void destroy_card(struct flow_card *card)
@@ -232,37 +171,27 @@ enum err admin_list_flows(struct admin *a, const struct actor *actor, const stru
 enum err admin_load_flow(struct admin *a, const struct actor *actor, int64_t id, struct flow_cards *out,
                          struct flow_box **boxes, struct refusal *r)
 {
-    const struct reach_flow *flow = NULL;
-    struct store_session *s = NULL;
     struct flow_cards cards = {.items = calloc(1, sizeof *cards.items), .is_end = true};
-    struct flow_rows rows = {0};
-    struct reach reach = {0};
     int64_t *groups = NULL;
     size_t count = 0;
-    enum err e = admin_take_session(a, &s, r);
+    struct flow_view v;
+    enum err e = flow_open(a, actor, id, &v, r);
 
-    reach_init(&reach, s);
     if (!e && !cards.items)
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     if (!e)
-        e = flow_find(&reach, id, &rows, &flow, r);
+        e = reach_load_groups(&v.reach, v.flow, &groups, &count, &r->text);
     if (!e)
-        e = reach_refuse_unless_sees(&reach, flow, actor, r);
+        e = add_card(&v.flows.rows[0], v.flow, actor, groups, count, &cards, &r->text);
     if (!e)
-        e = reach_load_groups(&reach, flow, &groups, &count, &r->text);
+        e = load_beside(v.s, &cards, &r->text);
     if (!e)
-        e = add_card(&rows.rows[0], flow, actor, groups, count, &cards, &r->text);
-    if (!e)
-        e = load_beside(s, &cards, &r->text);
-    if (!e)
-        e = reach_load_boxes(&reach, flow, actor, boxes, &r->text);
-    flow_rows_fini(&rows);
-    reach_fini(&reach);
+        e = reach_load_boxes(&v.reach, v.flow, actor, boxes, &r->text);
     if (e)
         flow_cards_fini(&cards);
     else
         *out = cards;
-    return admin_end(a, s, e, r);
+    return flow_close(a, &v, e, r);
 }
 
 /* ---- versions ---------------------------------------------------------------------------------------------------- */
@@ -270,22 +199,12 @@ enum err admin_load_flow(struct admin *a, const struct actor *actor, int64_t id,
 enum err admin_list_flow_versions(struct admin *a, const struct actor *actor, int64_t id, int64_t before, int64_t limit,
                                   struct flow_version_rows *out, struct refusal *r)
 {
-    const struct reach_flow *flow = NULL;
-    struct store_session *s = NULL;
-    struct flow_rows rows = {0};
-    struct reach reach = {0};
-    enum err e = admin_take_session(a, &s, r);
+    struct flow_view v;
+    enum err e = flow_open(a, actor, id, &v, r);
 
-    reach_init(&reach, s);
     if (!e)
-        e = flow_find(&reach, id, &rows, &flow, r);
-    if (!e)
-        e = reach_refuse_unless_sees(&reach, flow, actor, r);
-    if (!e)
-        e = store_list_flow_versions(s, id, before, limit, out, &r->text);
-    flow_rows_fini(&rows);
-    reach_fini(&reach);
-    return admin_end(a, s, e, r);
+        e = store_list_flow_versions(v.s, id, before, limit, out, &r->text);
+    return flow_close(a, &v, e, r);
 }
 
 /* Who sees the flow sees its old versions, with boxes of their own. */
@@ -313,25 +232,15 @@ enum err admin_load_flow_version(struct admin *a, const struct actor *actor, int
                                  struct flow_version_rows *out, struct flow_box **boxes, size_t *box_count,
                                  struct refusal *r)
 {
-    const struct reach_flow *flow = NULL;
     struct flow_version_rows found = {0};
-    struct store_session *s = NULL;
-    struct flow_rows rows = {0};
-    struct reach reach = {0};
-    enum err e = admin_take_session(a, &s, r);
+    struct flow_view v;
+    enum err e = flow_open(a, actor, id, &v, r);
 
-    reach_init(&reach, s);
     if (!e)
-        e = flow_find(&reach, id, &rows, &flow, r);
-    if (!e)
-        e = reach_refuse_unless_sees(&reach, flow, actor, r);
-    if (!e)
-        e = load_version(&reach, actor, id, version, &found, boxes, box_count, r);
-    flow_rows_fini(&rows);
-    reach_fini(&reach);
+        e = load_version(&v.reach, actor, id, version, &found, boxes, box_count, r);
     if (e)
         flow_version_rows_fini(&found);
     else
         *out = found;
-    return admin_end(a, s, e, r);
+    return flow_close(a, &v, e, r);
 }

@@ -92,14 +92,12 @@ enum err reach_add_flow(struct reach *reach, const char *name, int64_t id, int64
 enum err reach_add(struct reach *reach, const char *name, int64_t id, int64_t version, const char *document,
                    const struct reach_flow **out, struct errctx *ec)
 {
-    struct flow_faults *faults = malloc(sizeof *faults);
     struct flow *flow = NULL;
-    enum err e = faults ? flow_load(document, strlen(document), &flow, faults, ec) : no_memory(ec);
+    enum err e = flow_load(document, strlen(document), &flow, NULL, ec);
 
     if (!e || e == ERR_INPUT)
         e = reach_add_flow(reach, name, id, version, flow, out, ec);
     flow_destroy(flow);
-    free(faults);
     return e;
 }
 

@@ -19,23 +19,6 @@ void flow_run_whole_fini(struct flow_run_whole *whole)
     *whole = (struct flow_run_whole){0};
 }
 
-enum err flow_find_run(struct reach *reach, int64_t id, struct flow_run_rows *rows, struct flow_version_rows *version,
-                       const struct reach_flow **out, struct refusal *r)
-{
-    enum err e = store_load_flow_runs(reach->s, &id, 1, rows, &r->text);
-
-    if (!e && rows->count > 0)
-        e = store_load_flow_version(reach->s, rows->rows[0].flow_id, rows->rows[0].version, version, &r->text);
-    if (!e && (rows->count == 0 || version->count == 0))
-        return refuse(r, REFUSED_UNKNOWN, "id", "there is no flow run %" PRId64, id);
-    if (!e)
-        e = reach_add(reach, NULL, rows->rows[0].flow_id, rows->rows[0].version, version->rows[0].document, out,
-                      &r->text);
-    if (!e)
-        e = reach_close(reach, &r->text);
-    return refuse_error(r, e);
-}
-
 /* ---- why a step waits -------------------------------------------------------------------------------------------- */
 
 static enum err put_step(struct flow_values *values, const struct flow_step_view *row, struct errctx *ec)
@@ -224,22 +207,12 @@ enum err admin_list_flow_items(struct admin *a, const struct actor *actor, int64
                                unsigned states, int64_t from, int64_t limit, struct flow_item_views *out,
                                struct refusal *r)
 {
-    const struct reach_flow *flow = NULL;
-    struct flow_version_rows version = {0};
-    struct flow_run_rows rows = {0};
-    struct store_session *s = NULL;
-    struct reach reach = {0};
-    enum err e = admin_take_session(a, &s, r);
+    struct flow_view v;
+    enum err e = flow_open_run(a, run_id, &v, r);
 
-    reach_init(&reach, s);
     if (!e)
-        e = flow_find_run(&reach, run_id, &rows, &version, &flow, r);
+        e = reach_refuse_unless_sees(&v.reach, v.flow, actor, r);
     if (!e)
-        e = reach_refuse_unless_sees(&reach, flow, actor, r);
-    if (!e)
-        e = list_items(&reach, actor, flow, run_id, step, states, from, limit, out, r);
-    flow_version_rows_fini(&version);
-    flow_run_rows_fini(&rows);
-    reach_fini(&reach);
-    return admin_end(a, s, e, r);
+        e = list_items(&v.reach, actor, v.flow, run_id, step, states, from, limit, out, r);
+    return flow_close(a, &v, e, r);
 }

@@ -202,12 +202,19 @@ void v1_put_event(struct buf *b, const struct event_row *row)
 }
 
 /* We write nothing but objects there, but the column takes what anybody writes. */
+bool v1_read_object(const char *text, struct json_value *root)
+{
+    struct errctx ec;
+
+    *root = (struct json_value){0};
+    return !json_check(text, strlen(text), root, &ec) && root->kind == JSON_OBJECT;
+}
+
 static void put_side(struct buf *b, const char *name, const char *side)
 {
     struct json_value root;
-    struct errctx ec;
 
-    if (!side || (!json_check(side, strlen(side), &root, &ec) && root.kind == JSON_OBJECT)) {
+    if (!side || v1_read_object(side, &root)) {
         v1_put_json(b, name, side);
         return;
     }

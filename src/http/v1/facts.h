@@ -9,6 +9,8 @@
 
 void v1_put_explained(struct buf *out, const struct explain_item *item); /* ExplainedTime */
 void v1_put_event(struct buf *out, const struct event_row *row);         /* Event */
-void v1_put_audit(struct buf *out, const struct audit_entry *entry);     /* AuditRow */
+/* Text that is stored as JSON. False: it is no object. */
+bool v1_read_object(const char *text, struct json_value *root);
+void v1_put_audit(struct buf *out, const struct audit_entry *entry); /* AuditRow */
 
 #endif

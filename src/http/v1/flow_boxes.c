@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/v1/flow_boxes.h"
 
+#include "http/v1/facts.h"
+
 #include <string.h>
 
 static const char *const kinds[FLOW_STEP_KINDS] = {
@@ -14,14 +16,6 @@ const char *flow_kind_name(enum flow_step_kind kind)
 }
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
-
-static bool open_document(const char *document, struct json_value *root)
-{
-    struct errctx ec;
-
-    *root = (struct json_value){0};
-    return !json_check(document, strlen(document), root, &ec) && root->kind == JSON_OBJECT;
-}
 
 /* The text of a value, as v1_put_json takes it. */
 static void put_value(struct buf *out, const char *name, const struct json_value *value)
@@ -96,7 +90,7 @@ void flow_put_document(struct buf *out, const char *name, const char *document, 
     struct json_place place = {0};
     struct json_value root, member, value;
 
-    if (!open_document(document, &root)) {
+    if (!v1_read_object(document, &root)) {
         v1_put_null(out, name);
         return;
     }
@@ -116,7 +110,7 @@ void flow_put_member(struct buf *out, const char *document, const char *name, co
 {
     struct json_value root, value = {0};
 
-    if (open_document(document, &root))
+    if (v1_read_object(document, &root))
         value = v1_find_member(&root, name);
     if (value.kind == JSON_ABSENT)
         v1_put_json(out, name, absent);

@@ -28,16 +28,16 @@ enum err store_find_due_flows(struct store_session *s, const int *shards, size_t
 static enum err insert_run(struct store_session *s, const struct flow_start *start, enum flow_run_state state,
                            char kind, const char *message, struct errctx *ec)
 {
-    const char letter[] = {kind, '\0'};
-    bool ended = state == FLOW_RUN_SKIPPED;
-    const char *look = ended ? "NULL" : "0";
+    const struct line_run run = {.flow_id = start->flow.id,
+                                 .version = start->flow.version,
+                                 .state = state,
+                                 .kind = (const char[]){kind, '\0'},
+                                 .due_s = start->flow.next_s,
+                                 .who = "",
+                                 .message = message};
+    int64_t id;
 
-    return store_exec(s, NULL, ec,
-                      "INSERT INTO shardwheel_flow_run (flow_id, version, state, kind, due_s, depth, who, created_ms, "
-                      "ended_ms, look_ms, late_told, message) VALUES (?, ?, ?, ?, ?, 0, '', " STORE_NOW_MS
-                      ", ?, ?, 0, ?)",
-                      start->flow.id, start->flow.version, state, letter, start->flow.next_s,
-                      sql_word(ended ? STORE_NOW_MS : "NULL"), sql_word(look), sql_or_null(message));
+    return line_insert_run(s, &run, &id, ec);
 }
 
 /* A flow whose next due time comes with the end of its run would never be due again. */

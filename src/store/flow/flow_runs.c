@@ -284,17 +284,15 @@ static enum err choose_state(struct store_session *s, const struct flow_run_star
 static enum err insert_run(struct store_session *s, const struct flow_run_start *order, enum flow_run_state state,
                            int64_t *id, struct errctx *ec)
 {
-    struct db_effect effect = {0};
-    enum err e = store_exec(
-        s, &effect, ec,
-        "INSERT INTO shardwheel_flow_run (flow_id, version, state, kind, due_s, parameters, "
-        "request_key, depth, who, created_ms, started_ms, look_ms, late_told) VALUES (?, ?, ?, ?, " STORE_NOW_MS
-        " DIV 1000, ?, ?, 0, ?, " STORE_NOW_MS ", ?, 0, 0)",
-        order->flow_id, order->version, state, order->kind, sql_or_null(order->parameters), sql_or_null(order->key),
-        sql_fitted(order->who, 100, TEXT_AS_IS), sql_word(state == FLOW_RUN_RUNNING ? STORE_NOW_MS : "NULL"));
-
-    *id = effect.first_id;
-    return e;
+    return line_insert_run(s,
+                           &(struct line_run){.flow_id = order->flow_id,
+                                              .version = order->version,
+                                              .state = state,
+                                              .kind = order->kind,
+                                              .parameters = order->parameters,
+                                              .key = order->key,
+                                              .who = order->who},
+                           id, ec);
 }
 
 static enum err end_start(struct store_session *s, enum err e, const struct flow_run_start *order,

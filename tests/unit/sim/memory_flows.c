@@ -411,7 +411,7 @@ enum err store_find_due_flows(struct store_session *s, const int *shards, size_t
         const struct memory_flow *flow = &db->flows[i];
 
         if (flow->started && flow->next_s && flow->next_s <= now_s && is_among(shards, shard_count, flow->id % n))
-            list[found++] = (struct due_flow){flow->id, flow->version, flow->next_s, now_s};
+            list[found++] = (struct due_flow){flow->id, flow->version, 0, flow->next_s, now_s};
     }
     qsort(list, found, sizeof *list, compare_due);
     *out = list;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Flows and runs that calls are about: found, read, and let go. */
+#include "admin/flows/flows_impl.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum err flow_refuse_error(struct refusal *r, enum err e)
+{
+    if (!e || r->kind != REFUSED_NOT)
+        return e;
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
+    if (e == ERR_CONFLICT)
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else changes the flow: %s", r->text.text);
+    return refuse_error(r, e);
+}
+
+enum err flow_load_saved(const char *document, struct flow **out, struct refusal *r)
+{
+    enum err e = flow_load(document, strlen(document), out, NULL, &r->text);
+
+    if (e == ERR_INPUT)
+        return refuse(r, REFUSED_STATE, NULL, "this release cannot read the document that was saved: %s", r->text.text);
+    return refuse_error(r, e);
+}
+
+enum err flow_take_zone(const struct admin *a, const struct flow *flow, struct zone **own, const struct zone **out,
+                        struct errctx *ec)
+{
+    const char *name = flow_get_settings(flow)->zone;
+    enum err e = name ? zone_load(name, own, ec) : ERR_OK;
+
+    if (!e)
+        *out = *own ? *own : a->opts.zone;
+    return e;
+}
+
+enum err flow_find(struct reach *reach, int64_t id, struct flow_rows *rows, const struct reach_flow **out,
+                   struct refusal *r)
+{
+    enum err e = store_load_flows(reach->s, &id, 1, rows, &r->text);
+
+    if (!e && rows->count == 0)
+        return refuse(r, REFUSED_UNKNOWN, "id", "there is no flow %" PRId64, id);
+    if (!e)
+        e = reach_add(reach, rows->rows[0].name, id, rows->rows[0].version, rows->rows[0].document, out, &r->text);
+    if (!e)
+        e = reach_close(reach, &r->text);
+    return refuse_error(r, e);
+}
+
+size_t flow_find_step_named(const struct reach_flow *flow, const char *name)
+{
+    size_t i = 0;
+
+    while (i < flow->step_count && strcmp(flow->steps[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+enum err flow_find_run(struct reach *reach, int64_t id, struct flow_run_rows *rows, struct flow_version_rows *version,
+                       const struct reach_flow **out, struct refusal *r)
+{
+    enum err e = store_load_flow_runs(reach->s, &id, 1, rows, &r->text);
+
+    if (!e && rows->count > 0)
+        e = store_load_flow_version(reach->s, rows->rows[0].flow_id, rows->rows[0].version, version, &r->text);
+    if (!e && (rows->count == 0 || version->count == 0))
+        return refuse(r, REFUSED_UNKNOWN, "id", "there is no flow run %" PRId64, id);
+    if (!e)
+        e = reach_add(reach, NULL, rows->rows[0].flow_id, rows->rows[0].version, version->rows[0].document, out,
+                      &r->text);
+    if (!e)
+        e = reach_close(reach, &r->text);
+    return refuse_error(r, e);
+}
+
+/* ---- for one call ------------------------------------------------------------------------------------------------ */
+
+enum err flow_open(struct admin *a, const struct actor *actor, int64_t id, struct flow_view *v, struct refusal *r)
+{
+    *v = (struct flow_view){0};
+    enum err e = admin_take_session(a, &v->s, r);
+
+    reach_init(&v->reach, v->s);
+    if (!e)
+        e = flow_find(&v->reach, id, &v->flows, &v->flow, r);
+    return e ? e : reach_refuse_unless_sees(&v->reach, v->flow, actor, r);
+}
+
+enum err flow_open_run(struct admin *a, int64_t run_id, struct flow_view *v, struct refusal *r)
+{
+    *v = (struct flow_view){0};
+    enum err e = admin_take_session(a, &v->s, r);
+
+    reach_init(&v->reach, v->s);
+    return e ? e : flow_find_run(&v->reach, run_id, &v->runs, &v->version, &v->flow, r);
+}
+
+enum err flow_close(struct admin *a, struct flow_view *v, enum err e, struct refusal *r)
+{
+    flow_version_rows_fini(&v->version);
+    flow_run_rows_fini(&v->runs);
+    flow_rows_fini(&v->flows);
+    reach_fini(&v->reach);
+    return admin_end(a, v->s, e, r);
+}
