@@ -7,6 +7,12 @@ export function row(p: Person, id: number): Locator {
   return p.page.locator(`[data-test="job-row"][data-id="${id}"]`)
 }
 
+/** Opens a section of the editor that is closed at first. */
+export async function openSection(p: Person, name: string): Promise<void> {
+  const section = p.get('editor').locator(`[data-section="${name}"]`)
+  if ((await section.getAttribute('open')) === null) await p.click(section.locator('summary'))
+}
+
 /** As `GET /jobs/{id}` gives it. */
 export interface JobAnswer {
   name: string

@@ -51,9 +51,11 @@ test('the node restarts under the page', { timeout: 120_000 }, () =>
     writeFileSync(`${stage.out}/restart`, '')
     await p.see(p.w('common.stale'), 60_000)
     expect(await p.get('run-row').count()).toBeGreaterThan(0)
+    await p.see(p.page.locator('footer').getByText(p.w('frame.unreachable')))
     writeFileSync(`${stage.out}/start`, '')
     await expect.poll(() => existsSync(`${stage.out}/restarted`), { timeout: 60_000 }).toBe(true)
     await expect.poll(() => p.page.getByText(p.w('common.stale')).count(), { timeout: 60_000 }).toBe(0)
+    await expect.poll(() => p.page.locator('footer').getByText(p.w('frame.unreachable')).count()).toBe(0)
     await p.click(p.get('rail-jobs'))
     await p.see(p.get('job-row'))
   }))
@@ -61,7 +63,12 @@ test('the node restarts under the page', { timeout: 120_000 }, () =>
 test('on a phone', () =>
   doTask('on a phone', { user: 'admin', width: 390, height: 844 }, async (p) => {
     await p.go('/jobs?text=order-sync')
-    await p.click(row(p, stage.jobs.steady!).getByRole('link', { name: 'order-sync' }))
+    const steady = row(p, stage.jobs.steady!)
+    await p.see(steady.locator('.last .second'))
+    const ticks = (await steady.locator('.ticks').boundingBox())!
+    const ago = (await steady.locator('.last .second').boundingBox())!
+    expect(ago.x).toBeGreaterThanOrEqual(ticks.x + ticks.width) // beside the ticks, not below them
+    await p.click(steady.getByRole('link', { name: 'order-sync' }))
     await p.click(p.get('job-run'))
     await p.get('run-param').fill('by thumb')
     await p.click(p.get('run-submit'))

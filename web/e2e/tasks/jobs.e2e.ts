@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import { closeBrowser, doTask, type Person } from '../person'
-import { getJob, row } from '../rows'
+import { getJob, openSection, row } from '../rows'
 import { stage, word } from '../stage'
 
 afterAll(closeBrowser)
@@ -20,10 +20,25 @@ test('add a cron job', () =>
     await p.get('editor-name').fill('made in a browser')
     await p.click(p.get('editor-group'))
     await p.click(p.page.getByRole('option', { name: stage.group.appname }))
+    const offered = () => p.page.locator('#editor-handlers option').evaluateAll((all) => all.map((o) => (o as HTMLOptionElement).value))
+    await expect.poll(async () => (await offered())[0]).toBe('demoJobHandler') // most jobs of the group have it
+    expect(await offered()).toContain('sleepingJobHandler')
     await p.get('editor-handler').fill('demoJobHandler')
-    await p.get('editor-author').fill('ann')
     await p.get('editor-cron').fill('0 0/5 * * * ?')
     await expect.poll(() => p.get('editor-next').locator('li').count()).toBe(10)
+    // All else is closed, and says what is set.
+    const said = (section: string) => p.get('editor').locator(`[data-section="${section}"] [data-test="section-said"]`)
+    expect(await said('fail').textContent()).toBe(p.w('editor.nothingSet'))
+    expect(await p.get('editor-author').isVisible()).toBe(false)
+    await openSection(p, 'fail')
+    await p.get('editor').locator('[data-field="executorTimeout"] input').fill('ninety')
+    await p.click(p.get('editor').locator('[data-section="fail"] summary'))
+    await p.click(p.get('editor-save')) // to what is wrong, in a section that is closed
+    await p.see(p.get('editor').locator('[data-field="executorTimeout"] [role=alert]'))
+    await p.get('editor').locator('[data-field="executorTimeout"] input').fill('90')
+    expect(await said('fail').textContent()).toContain('90')
+    await openSection(p, 'told')
+    await p.get('editor-author').fill('ann')
     await p.click(p.get('editor-save'))
     await p.see('made in a browser')
     const answer = await p.context.request.get(`${p.url}/api/v1/jobs?name=made%20in%20a%20browser`)

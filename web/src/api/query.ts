@@ -9,9 +9,13 @@ import { ApiError } from './client'
 /** Milliseconds between polls. */
 export const POLL = { live: 2_000, list: 5_000, slow: 15_000 } as const
 
+/** Nobody has answered, or one who cannot now. */
+export function isAway(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || error.status === 503)
+}
+
 function isWorthAnotherTry(count: number, error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false
-  return count < 2 && (error.status === 0 || error.status === 503)
+  return count < 2 && isAway(error)
 }
 
 export const queryClient = new QueryClient({

@@ -8,6 +8,8 @@ export default {
     told: 'Alarms',
     kept: 'Tags and retention',
   },
+  more: { when: 'Time zone and dates', where: 'Routing and blocking', fail: 'Retries and child jobs', told: 'Owner and alarms', kept: 'Tags and retention' },
+  nothingSet: 'nothing set',
   field: {
     name: 'Name',
     author: 'Owner',
@@ -146,6 +148,7 @@ export default {
     started: 'The job was started.',
     stopped: 'The job was stopped.',
     removed: 'This job was deleted. You can save your values as a new job.',
+    gone: 'This job was deleted.',
     asNew: 'Save as a new job',
     empty: 'empty',
   },

@@ -3,6 +3,8 @@ export default {
   running: 'started',
   stopped: 'stopped',
   isGone: 'This job was deleted. Its records are shown below.',
+  neverWas: 'There is no job #{id}, and there are no records of one.',
+  allJobs: 'All jobs',
   next: 'next {time}',
   noNext: 'no next fire time',
   noRuns: 'This job has no runs.',

@@ -8,6 +8,8 @@ export default {
     told: '告警',
     kept: '标签与日志保留',
   },
+  more: { when: '时区与有效期', where: '路由与阻塞', fail: '失败重试与子任务', told: '负责人与告警', kept: '标签与日志保留' },
+  nothingSet: '未设置',
   field: {
     name: '名称',
     author: '负责人',
@@ -146,6 +148,7 @@ export default {
     started: '任务现在已启动。',
     stopped: '任务现在已停止。',
     removed: '此任务已被删除。您编辑的内容可以保存为新任务。',
+    gone: '该任务已被删除。',
     asNew: '另存为新任务',
     empty: '空',
   },

@@ -3,6 +3,8 @@ export default {
   running: '已启动',
   stopped: '已停止',
   isGone: '任务已被删除。下面仍可查看它的记录。',
+  neverWas: '不存在任务 #{id}，也没有它的任何记录。',
+  allJobs: '所有任务',
   next: '下次 {time}',
   noNext: '没有下次触发时间',
   noRuns: '这个任务还没有调度日志。',

@@ -8,6 +8,8 @@ export default {
     told: '告警',
     kept: '標籤與日誌保留',
   },
+  more: { when: '時區與有效期', where: '路由與阻塞', fail: '失敗重試與子任務', told: '負責人與告警', kept: '標籤與日誌保留' },
+  nothingSet: '未設定',
   field: {
     name: '名稱',
     author: '負責人',
@@ -146,6 +148,7 @@ export default {
     started: '任務現在已啟動。',
     stopped: '任務現在已停止。',
     removed: '此任務已被刪除。您編輯的內容可以儲存為新任務。',
+    gone: '該任務已被刪除。',
     asNew: '另存為新任務',
     empty: '空',
   },

@@ -3,6 +3,8 @@ export default {
   running: '已啟動',
   stopped: '已停止',
   isGone: '任務已被刪除。以下仍可查看它的紀錄。',
+  neverWas: '不存在任務 #{id}，也沒有它的任何記錄。',
+  allJobs: '所有任務',
   next: '下次 {time}',
   noNext: '沒有下次觸發時間',
   noRuns: '這個任務還沒有調度日誌。',

@@ -4,10 +4,10 @@ import type { Schemas } from '@/api/client'
 import type { MessageKey, Translate } from '@/i18n'
 import editor from '@/i18n/en/editor'
 import { scheduleWords } from '@/model/schedule-words'
-import { BLOCKS, fieldText, FORM_FIELDS, formOf, GLUE_TYPES, MISFIRES, newForm, ROUTES, type SettingField } from '@/pages/jobs/editor/form'
+import { fieldText, FORM_FIELDS, formOf, newForm } from '@/pages/jobs/editor/form'
+import { codeWords, numberWords, UNSET, type Field } from '@/pages/jobs/editor/words'
 
 export type Section = keyof typeof editor.section
-export type Field = SettingField | 'glueType'
 
 export interface Setting {
   field: Field
@@ -32,41 +32,6 @@ const SECTIONS: Record<Section, readonly Field[]> = {
 }
 /** A job cannot be without them. */
 const NEEDED: readonly Field[] = ['name', 'author', 'schedule', 'jobGroup', 'glueType', 'executorHandler']
-
-const has = <T extends string>(list: readonly T[], value: string): value is T => (list as readonly string[]).includes(value)
-
-/** Words of values that are codes. */
-function codeWords(field: Field, raw: string, t: Translate): string | undefined {
-  if (field === 'misfireStrategy' && has(MISFIRES, raw)) return t(`editor.misfire.${raw}`)
-  if (field === 'executorRouteStrategy' && has(ROUTES, raw)) return t(`editor.route.${raw}`)
-  if (field === 'executorBlockStrategy' && has(BLOCKS, raw)) return t(`editor.block.${raw}`)
-  if (field === 'glueType' && has(GLUE_TYPES, raw)) return t(`editor.glue.${raw}`)
-  if (field === 'resendLost') return t(raw === 'true' ? 'common.yes' : 'common.no')
-  return undefined
-}
-
-/** What it means that nothing is set. */
-const UNSET: Partial<Record<Field, MessageKey>> = {
-  validFrom: 'job.settings.atOnce',
-  validUntil: 'job.settings.forEver',
-  retryWaitSeconds: 'job.settings.retrySoon',
-  retryWaitMaxSeconds: 'job.settings.none',
-  holdSeconds: 'job.settings.failsAtOnce',
-  retentionDays: 'job.settings.asAll',
-  executorParam: 'job.settings.empty',
-  alarmEmail: 'job.settings.none',
-  childJobId: 'job.settings.none',
-  tags: 'job.settings.none',
-  executorHandler: 'job.settings.none',
-}
-
-function numberWords(field: Field, raw: string, t: Translate): string | undefined {
-  if (field === 'executorTimeout' && raw === '0') return t('job.settings.noTimeout')
-  if (field === 'executorFailRetryCount' && raw === '0') return t('job.settings.noRetries')
-  if (field === 'retentionDays') return t('job.settings.days', { n: raw })
-  const isSeconds = field === 'executorTimeout' || field === 'retryWaitSeconds' || field === 'retryWaitMaxSeconds' || field === 'holdSeconds'
-  return isSeconds ? t('job.settings.seconds', { n: raw }) : undefined
-}
 
 function javaWords(field: Field, isSet: boolean, isDelay: boolean, t: Translate): string | undefined {
   if (field === 'schedule') return isDelay ? t('editor.java.delay') : undefined

@@ -43,6 +43,8 @@ async function loadChange(id: number): Promise<Schemas['AuditRow'] | null> {
 export function useEditor(target: EditorTarget) {
   const { user } = useSession()
   const id = ref('id' in target ? target.id : undefined)
+  /** It was deleted while it was edited, and is to be made anew: no copy of one that is there. */
+  const isOrphan = ref(false)
   const source = 'id' in target ? target.id : 'copyOf' in target ? target.copyOf : undefined
   const base = shallowRef<JobForm>()
   const form = ref<JobForm>()
@@ -141,6 +143,7 @@ export function useEditor(target: EditorTarget) {
 
   function makeNew(): void {
     id.value = undefined
+    isOrphan.value = true
     etag.value = ''
     error.value = undefined
     base.value = newForm('')
@@ -154,7 +157,7 @@ export function useEditor(target: EditorTarget) {
 
   async function add(): Promise<number> {
     const remark =
-      source === undefined
+      source === undefined || isOrphan.value
         ? translate('editor.glueRemark')
         : translate('editor.glueRemarkCopy', { id: source })
     const body = newJobOf(form.value!, remark)
@@ -194,7 +197,7 @@ export function useEditor(target: EditorTarget) {
 
   // prettier-ignore
   return {
-    accept, base, busy, changedBy, differences, error, faults, form, id, isDirty, makeNew, newer,
+    accept, base, busy, changedBy, differences, error, faults, form, id, isDirty, isOrphan, makeNew, newer,
     problemField, query, refused, removed, running, save, source, takeTheirs, tried,
   }
 }

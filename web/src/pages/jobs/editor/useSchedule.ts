@@ -2,6 +2,7 @@
 /** useSchedule: what the server says of a schedule while it is typed: whether it is right, and when it fires next. */
 import { useQuery } from '@tanstack/vue-query'
 import { computed, onScopeDispose, ref, watch } from 'vue'
+import { confOf, type JobForm } from './form'
 import { api, ask, type Schemas } from '@/api/client'
 
 export interface Asked {
@@ -15,6 +16,10 @@ export interface Asked {
 export interface Verdict extends Asked {
   verdict: Schemas['ScheduleVerdict']
   times: string[]
+}
+
+export function scheduleOf(form: JobForm): Asked {
+  return { type: form.scheduleType, conf: confOf(form), zone: form.timeZone, from: form.validFrom }
 }
 
 const WAIT_MS = 250
