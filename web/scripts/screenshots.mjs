@@ -36,6 +36,7 @@ const shots = [
   { name: 'dashboard-zh', path: '/', language: 'zh-CN' },
   { name: 'jobs', path: '/jobs' },
   { name: 'jobs-zh', path: '/jobs', language: 'zh-CN', themes: ['light'] },
+  { name: 'editor-new', path: '/jobs', then: async (page) => { await get(page, 'add-job').click(); await get(page, 'editor-group').waitFor() } },
   { name: 'editor', path: `/jobs/${jobs.sync}`, then: openCron },
   { name: 'job', path: `/jobs/${jobs.sync}` },
   { name: 'job-zh', path: `/jobs/${jobs.sync}`, language: 'zh-CN', themes: ['light'] },
