@@ -5,10 +5,12 @@
 #include "shardwheel/store/alarm.h"
 #include "shardwheel/store/login.h"
 #include "shardwheel/store/jobs.h"
+#include "shardwheel/store/kept.h"
 #include "shardwheel/store/upkeep.h"
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
 #include "upkeep/flow_clean.h"
+#include "upkeep/kept_clean.h"
 #include "upkeep/report.h"
 #include "upkeep/sweep.h"
 
@@ -69,7 +71,9 @@ static struct world {
     size_t flow_count;
     size_t gone_runs;
     int flow_pages, flow_rounds;
-    bool flow_held; /* the first one, by somebody */
+    bool flow_held;         /* the first one, by somebody */
+    int64_t kept, kept_old; /* kept logs of ten bytes each, and those of them that are old */
+    int kept_measured;
     enum err error; /* of every statement */
     struct upkeep *u;
     struct counters counters;
@@ -343,6 +347,31 @@ enum err store_delete_removed(struct store_session *s, int64_t job_id, int64_t b
     return answer(ec);
 }
 
+enum err store_measure_kept(struct store_session *s, int64_t *rows, int64_t *bytes, struct errctx *ec)
+{
+    (void)s;
+    *rows = w.kept;
+    *bytes = w.kept * 10;
+    w.kept_measured++;
+    return answer(ec);
+}
+
+enum err store_clean_kept(struct store_session *s, int64_t before_ms, int64_t bytes, size_t max, size_t *removed,
+                          int64_t *removed_bytes, struct errctx *ec)
+{
+    int64_t n = (bytes + 9) / 10 > w.kept_old ? (bytes + 9) / 10 : w.kept_old;
+
+    (void)s;
+    assert_int_equal(before_ms, NOON_S * 1000 + w.ms - INT64_C(20) * DAY_S * 1000);
+    n = n < w.kept ? n : w.kept;
+    n = n < (int64_t)max ? n : (int64_t)max;
+    w.kept -= n;
+    w.kept_old -= n < w.kept_old ? n : w.kept_old;
+    *removed = (size_t)n;
+    *removed_bytes = n * 10;
+    return answer(ec);
+}
+
 /* ---- the test's own ---------------------------------------------------------------------------------------------- */
 
 static void start(int64_t retention_days)
@@ -351,11 +380,13 @@ static void start(int64_t retention_days)
     w.clock = (struct clock){read_us, read_ms, read_ms};
     w.epoch = w.owned_epoch = 3;
     struct errctx ec = {{0}};
-    assert_int_equal(
-        upkeep_create(
-            &(struct upkeep_opts){.retention_days = retention_days, .audit_days = 100, .get_epoch = get_epoch},
-            &w.clock, &w.counters, &w.u, &ec),
-        ERR_OK);
+    assert_int_equal(upkeep_create(&(struct upkeep_opts){.retention_days = retention_days,
+                                                         .audit_days = 100,
+                                                         .kept_days = 20,
+                                                         .kept_total = 10000,
+                                                         .get_epoch = get_epoch},
+                                   &w.clock, &w.counters, &w.u, &ec),
+                     ERR_OK);
 }
 
 static void end(void)
@@ -818,6 +849,27 @@ static void flows_are_kept_where_the_log_is(void **state)
     end();
 }
 
+static void kept_logs_go_by_age_and_by_size(void **state)
+{
+    (void)state;
+    start(30);
+    w.kept = 900;
+    w.kept_old = 450;
+    run_for(100); /* a batch, then a pause */
+    assert_int_equal(w.kept, 900 - KEPT_CLEAN_BATCH);
+    run_for(5000);
+    assert_int_equal(w.kept, 450);
+    assert_int_equal(counters_get(&w.counters, COUNTER_KEPT_BYTES), 4500);
+    int measured = w.kept_measured;
+    w.kept = 1500; /* half as much again as is allowed */
+    run_for(KEPT_CLEAN_EVERY_MS - 10000);
+    assert_int_equal(w.kept_measured, measured);
+    run_for(20000);
+    assert_int_equal(w.kept, 950); /* with some room for those that come */
+    assert_int_equal(counters_get(&w.counters, COUNTER_KEPT_CLEANED), 450 + 550);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -840,6 +892,7 @@ int main(void)
         cmocka_unit_test(errors_are_tried_again),
         cmocka_unit_test(old_runs_of_flows_go_by_their_days),
         cmocka_unit_test(flows_are_kept_where_the_log_is),
+        cmocka_unit_test(kept_logs_go_by_age_and_by_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
