@@ -33,6 +33,7 @@ struct oidc_opts {
     const char *groups_claims; /* between commas: all of them count; a '.' goes into objects */
     const char *ca;            /* PEM file; "": the system's */
     int64_t skew_ms;           /* by which the clocks may differ */
+    int64_t wait_ms;           /* for an answer; 0: OIDC_WAIT_MS */
 };
 
 /* Asks nobody. ERR_INPUT: issuer or client id cannot be used. The resolver outlives it. */

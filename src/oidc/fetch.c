@@ -259,7 +259,7 @@ void fetch_answer_fini(struct fetch_answer *answer)
 enum err fetch(const struct fetcher *f, const struct fetch_request *request, struct fetch_answer *out,
                struct errctx *ec)
 {
-    int64_t deadline_mono_ms = clock_mono_ms(f->clock) + OIDC_WAIT_MS, left_ms;
+    int64_t deadline_mono_ms = clock_mono_ms(f->clock) + f->wait_ms, left_ms;
     struct call call = {.f = f, .answer = {.date_s = -1}};
     struct curl_slist *addresses = NULL;
     struct place place;

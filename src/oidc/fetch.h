@@ -3,7 +3,7 @@
  * fetch: one request to the provider that the caller waits for. The one file of this area that includes libcurl.
  *
  * Threads     Any, many at once.
- * Bounds      An answer of FETCH_MAX bytes, OIDC_WAIT_MS for all of it, the look-up of the name included. Redirects are
+ * Bounds      An answer of FETCH_MAX bytes, `wait_ms` for all of it, the look-up of the name included. Redirects are
  *             not followed.
  */
 #ifndef OIDC_FETCH_H
@@ -16,6 +16,7 @@
 struct fetcher {
     struct resolver *resolver;   /* [const] */
     const struct clock *clock;   /* [const] */
+    int64_t wait_ms;             /* [const] for an answer */
     const char *ca;              /* [const] "": the system's */
     const _Atomic bool *stopped; /* [const] what it points to: [atomic]; ends what is under way */
 };

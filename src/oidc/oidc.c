@@ -63,7 +63,11 @@ enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, co
     o->places_mono_ms = o->asked_mono_ms = -1;
     atomic_init(&o->stopped, false);
     mutex_init(&o->lock, LOCK_LEAF);
-    o->fetcher = (struct fetcher){.resolver = resolver, .clock = clock, .ca = o->opts.ca, .stopped = &o->stopped};
+    o->fetcher = (struct fetcher){.resolver = resolver,
+                                  .clock = clock,
+                                  .wait_ms = opts->wait_ms ? opts->wait_ms : OIDC_WAIT_MS,
+                                  .ca = o->opts.ca,
+                                  .stopped = &o->stopped};
     *out = o;
     return ERR_OK;
 }

@@ -7,6 +7,7 @@ import urllib.parse
 
 import pytest
 
+from harness.doctor import examine
 from harness.node import options, run_shardwheel
 from harness.oidc import CLIENT, SECRET, Browser, FalseProvider, Key, Provider, encoded, why
 from harness.process import free_ports, wait_until
@@ -123,14 +124,15 @@ def test_the_state_of_somebody_else_is_refused(site):
     assert victim.session(site.url) is None
 
 
-@pytest.mark.parametrize("state", ["", "x", "0" * 32, "0" * 31 + "g", "%00", "a" * 5000])
+@pytest.mark.parametrize("state", ["", "x", "0" * 32, "0" * 31 + "g", "%00", "a" * 5000], ids=range(6))
 def test_states_that_nobody_made(site, state):
     assert why(Browser().open(f"{site.url}/auth/oidc/callback?code=x&state={state}")) == "state"
 
 
 @pytest.mark.parametrize("back", [
     "//evil.example", "https://evil.example", "/\\evil.example", "\\\\evil.example", "javascript:alert(1)",
-    "/%09/evil.example", "/\n/evil.example", "evil.example", "", "/" + "a" * 5000])
+    "/%09/evil.example", "/\n/evil.example", "evil.example", "", "/" + "a" * 5000],
+    ids=range(10))
 def test_a_login_leads_nowhere_else(site, back):
     browser = Browser()
     page = browser.open(browser.log_in(site.url, site.provider, "ann", back=back))
@@ -310,3 +312,46 @@ def test_a_provider_that_is_away(make_world, mariadb):
 def test_settings_that_cannot_work_are_told_at_the_start(lies, more, words):
     done = run_shardwheel(options({**lies.world.keys(), **keys_of(lies.provider), "server.port": free_ports(), **more}))
     assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+# ---- doctor ----------------------------------------------------------------------------------------------------------
+
+
+def told(lies, **more):
+    found = examine(lies.world, keys={**lies.world.keys(), **keys_of(lies.provider), **more})
+    return {finding["code"]: finding["what"] for finding in found.findings
+            if finding["code"].startswith(("oidc", "login_mapping")) and finding["level"] != "ok"}
+
+
+def test_doctor_finds_nothing_where_all_is_well(lies, site):
+    assert told(lies) == {}
+    found = examine(site.world, keys={**site.world.keys(), **keys_of(site.provider)})
+    assert not found.find("oidc_client") and not found.find("oidc_away") and not found.find("oidc_clock")
+
+
+def test_doctor_names_what_is_wrong(lies, site):
+    provider = lies.provider
+    assert "must begin with https" in told(lies, **{"shardwheel.oidc.issuer": "http://example.com"})["oidc_unusable"]
+    assert list(told(lies, **{"shardwheel.login.mapping": ""})) == ["login_mapping_empty"]
+    assert "rule 1" in told(lies, **{"shardwheel.login.mapping": "ops"})["login_mapping_wrong"]
+    away = FalseProvider()
+    away.close()
+    assert "does not answer" in told(lies, **{"shardwheel.oidc.issuer": away.issuer})["oidc_away"]
+    # The same provider by another name, as with a slash at the end.
+    assert f'"{provider.issuer}"' in told(lies, **{"shardwheel.oidc.issuer": provider.issuer + "/"})["oidc_issuer"]
+    found = examine(site.world, keys={**site.world.keys(), **keys_of(site.provider),
+                                      "shardwheel.oidc.client-secret": "wrong"})
+    assert "invalid_client" in found.find("oidc_client")[0]["what"]
+    for change, code, words in (
+            ({"discovery": {"token_endpoint": "http://example.com/token"}}, "oidc_endpoints", "token_endpoint"),
+            ({"discovery": {"jwks_uri": None}}, "oidc_endpoints", "jwks_uri"),
+            ({"keys": [{"kty": "oct", "k": "AA"}]}, "oidc_keys", "has no key that can sign"),
+            ({"offset_s": 300}, "oidc_clock", "ahead of"), ({"offset_s": -300}, "oidc_clock", "behind")):
+        before = {name: getattr(provider, name) for name in change}
+        try:
+            for name, value in change.items():
+                setattr(provider, name, value)
+            assert words in told(lies).get(code, ""), (code, told(lies))
+        finally:
+            for name, value in before.items():
+                setattr(provider, name, value)

@@ -21,6 +21,7 @@ const struct doctor_check *const doctor_tables[] = {
     doctor_people_checks,
     doctor_secret_checks,
     doctor_https_checks,
+    doctor_login_checks,
     doctor_executor_checks,
     NULL,
 };

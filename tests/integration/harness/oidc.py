@@ -102,7 +102,7 @@ class Provider:
 
 
 class FalseProvider:
-    """Says and signs what the test puts into it. `tokens`: what its token page gives, by a function of the nonce."""
+    """Says and signs what the test puts into it. `make_token`: what its token page gives, of the nonce."""
 
     def __init__(self):
         self.key = Key("k1")

@@ -341,7 +341,7 @@ static void issuers_are_https_or_this_machine(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct oidc_opts opts = {cases[i].issuer, "me", "", "", "", "", "", 0};
+        struct oidc_opts opts = {cases[i].issuer, "me", "", "", "", "", "", 0, 0};
         struct oidc *o = NULL;
         struct errctx problem = {{0}};
 

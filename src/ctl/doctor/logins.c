@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Logins by a provider: what it says when it is asked. */
+#include "ctl/doctor/check.h"
+
+#include "shardwheel/admin/outside.h"
+#include "shardwheel/oidc.h"
+#include "shardwheel/resolver.h"
+
+#define ISSUER "shardwheel.oidc.issuer"
+
+static void tell(void *arg, enum oidc_finding finding, const char *text)
+{
+    static const struct {
+        const char *code, *change;
+    } findings[] = {
+        [OIDC_FINDING_AWAY] = {"oidc_away",
+                               "Check shardwheel.oidc.issuer, and whether this machine reaches the provider; for a CA "
+                               "of your own shardwheel.oidc.ca."},
+        [OIDC_FINDING_ISSUER] = {"oidc_issuer", "Set shardwheel.oidc.issuer to what the provider says."},
+        [OIDC_FINDING_ENDPOINTS] = {"oidc_endpoints", "Ask who runs the provider."},
+        [OIDC_FINDING_KEYS] = {"oidc_keys", "Let the provider sign tokens by RS256 or ES256."},
+        [OIDC_FINDING_CLIENT] = {"oidc_client",
+                                 "Set shardwheel.oidc.client-id and client-secret to those of this client there."},
+        [OIDC_FINDING_CLOCK] = {"oidc_clock", "Let both clocks be set by NTP, or set shardwheel.oidc.clock-skew."},
+    };
+    struct doctor *d = arg;
+
+    doctor_tell(d, DOCTOR_WARNING, findings[finding].code, ISSUER, findings[finding].change,
+                "Logins by OpenID Connect do not work: %s.", text);
+}
+
+static void ask_provider(struct doctor *d, const struct oidc_opts *opts, struct resolver *resolver)
+{
+    struct oidc *o = NULL;
+    struct errctx why = {{0}};
+
+    if (oidc_create(opts, resolver, d->clock, &o, &why)) {
+        doctor_tell(d, DOCTOR_CRITICAL, "oidc_unusable", ISSUER, "Correct it: no node starts with it.",
+                    "The settings of OpenID Connect cannot be used: %s.", why.text);
+        return;
+    }
+    oidc_examine(o, tell, d);
+    oidc_destroy(o);
+}
+
+static enum err check_oidc(struct doctor *d, struct errctx *ec)
+{
+    const struct config *c = d->config;
+    struct oidc_opts opts = {.issuer = c->oidc_issuer,
+                             .client_id = c->oidc_client_id,
+                             .client_secret = c->oidc_client_secret,
+                             .scopes = c->oidc_scopes,
+                             .name_claims = c->oidc_name_claims,
+                             .groups_claims = c->oidc_groups_claims,
+                             .ca = c->oidc_ca,
+                             .skew_ms = c->oidc_skew_ms,
+                             .wait_ms = doctor_left_ms(d)};
+    struct resolver *resolver = NULL;
+    enum err e;
+
+    if (!c->oidc_issuer[0])
+        return ERR_OK;
+    e = resolver_create(d->clock, &resolver, ec);
+    if (e)
+        return e;
+    ask_provider(d, &opts, resolver);
+    resolver_destroy(resolver);
+    return ERR_OK;
+}
+
+static enum err check_mapping(struct doctor *d, struct errctx *ec)
+{
+    struct errctx why = {{0}};
+
+    (void)ec;
+    if (outside_check_config(d->config, &why))
+        doctor_tell(d, DOCTOR_CRITICAL, "login_mapping_wrong", "shardwheel.login.mapping",
+                    "Correct it: no node starts with it.", "It cannot be used: %s.", why.text);
+    else if (d->config->oidc_issuer[0] && str_is_blank(d->config->login_mapping))
+        doctor_tell(d, DOCTOR_WARNING, "login_mapping_empty", "shardwheel.login.mapping",
+                    "Say which groups have which role: see docs/users.md.",
+                    "It has no rules: whoever comes by OpenID Connect is refused.");
+    return ERR_OK;
+}
+
+const struct doctor_check doctor_login_checks[] = {
+    {"oidc", "OpenID Connect is not used, or its provider answers as it should.",
+     (const char *const[]){"oidc_unusable", "oidc_away", "oidc_issuer", "oidc_endpoints", "oidc_keys", "oidc_client",
+                           "oidc_clock", NULL},
+     DOCTOR_NOTHING, check_oidc},
+    {"login_mapping", "Groups of a provider of logins have their roles.",
+     (const char *const[]){"login_mapping_wrong", "login_mapping_empty", NULL}, DOCTOR_NOTHING, check_mapping},
+    {0},
+};
