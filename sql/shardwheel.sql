@@ -101,6 +101,9 @@ CREATE TABLE IF NOT EXISTS shardwheel_job (
   tags VARCHAR(512) NULL COMMENT 'words between commas',
   update_time DATETIME NULL,
   kept_logs TINYINT NULL COMMENT 'whose logs are kept: 0 none, 1 failed runs, 2 all; NULL: as shardwheel.kept-logs says',
+  success_within_s INT NULL COMMENT 'people are told when it has had no success for so long',
+  longest_run_s INT NULL COMMENT 'and when a run takes longer; 0: three times what 95 % of its last 30 runs took',
+  done_by VARCHAR(5) NULL COMMENT 'and when it has had no success of the day by then: HH:MM in its zone',
   PRIMARY KEY (job_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
@@ -143,6 +146,8 @@ CREATE TABLE IF NOT EXISTS shardwheel_channel (
   secret VARCHAR(500) NOT NULL COMMENT 'what it is signed with; empty: nothing',
   app_names VARCHAR(4000) NOT NULL COMMENT 'executor groups between commas; empty: all',
   changed_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  tags VARCHAR(2000) NOT NULL DEFAULT '' COMMENT 'of jobs, between commas; empty: all',
+  quiet VARCHAR(100) NOT NULL DEFAULT '' COMMENT 'quiet hours: HH:MM-HH:MM/ZONE; empty: none',
   PRIMARY KEY (id),
   UNIQUE KEY shardwheel_channel_name (name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
@@ -415,4 +420,32 @@ CREATE TABLE IF NOT EXISTS shardwheel_kept_log (
   data MEDIUMBLOB NOT NULL COMMENT 'the text in UTF-8, as zlib compresses it',
   PRIMARY KEY (log_id),
   KEY shardwheel_kept_log_at (at_ms, bytes)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_rule (
+  id INT NOT NULL AUTO_INCREMENT COMMENT 'of alarms on what did not happen; those of one job are in shardwheel_job',
+  kind VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'no_success, long_run, not_done, few_executors, late_shard',
+  tag VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'of jobs; empty: any',
+  app_name VARCHAR(64) NOT NULL COMMENT 'of the executor group; empty: any',
+  bound BIGINT NOT NULL COMMENT 'seconds; of not_done minutes from midnight, of few_executors a number',
+  changed_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_watch (
+  kind VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'as in shardwheel_rule: what did not happen',
+  target BIGINT NOT NULL COMMENT 'id of the job or group, or the shard',
+  phase TINYINT NOT NULL COMMENT '0 people are to be told, 1 they were, 2 they are to be told that it is over',
+  since_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  log_id BIGINT NOT NULL COMMENT 'of the run; 0: none',
+  detail VARCHAR(200) NOT NULL COMMENT 'one sentence',
+  PRIMARY KEY (kind, target)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_held (
+  channel VARCHAR(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'that has quiet hours: what it is to be told when they end',
+  kind VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'as in shardwheel_watch, or job_failed',
+  target BIGINT NOT NULL,
+  is_over TINYINT NOT NULL COMMENT '1: that it is over, 0: that it is not',
+  PRIMARY KEY (channel, kind, target)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

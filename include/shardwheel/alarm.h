@@ -21,6 +21,7 @@ struct channel_row;
 struct config;
 struct resolver;
 struct store;
+struct zone;
 
 #define ALARMS_LEASE_MS 30000
 #define ALARMS_TELLING_MAX 2000
@@ -58,6 +59,8 @@ struct alarms_opts {
     int64_t quiet_ms; /* after a message about a job, or a group of executors */
     bool tell_recovery;
     bool tell_offline;
+    const struct zone *zone;   /* of cron expressions; outlives the alarms. NULL: nothing is watched (store/watch.h) */
+    int64_t max_year;          /* for them */
     struct resolver *resolver; /* of the receivers' names; outlives the alarms */
     struct store *store;
 };
@@ -77,6 +80,9 @@ struct alarm_channel {
     const char *name; /* for logs: "dingtalk-2" */
     char *const *groups;
     size_t group_count; /* 0: it is for all */
+    char *const *tags;
+    size_t tag_count;  /* 0: likewise */
+    const char *quiet; /* hours, as they were written; "": none */
     bool has_secret;
     int64_t id;           /* of the table; 0: of the settings */
     const char *host;     /* of the URL; of mails the addresses */

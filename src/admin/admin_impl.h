@@ -65,6 +65,7 @@ struct alarms_opts;
 struct channel_rows;
 MUST_CHECK enum err admin_read_alarms(struct admin *a, struct alarms_opts *out, struct channel_rows *rows,
                                       struct refusal *r);
+MUST_CHECK enum err admin_check_alarm_sight(const struct actor *actor, struct refusal *r); /* of anything of them */
 /* Empties `r`. Give it back with store_give_session(a->opts.store, ...), or by admin_end. */
 MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r);
 /* The same for whoever has the right: see refuse_unless. */

@@ -5,20 +5,14 @@
  * When the last receiver has ended with a message, what came of it is written, and the row of its job is somebody's
  * again. While the lease is not ours, receivers give up what they have, and what nobody got stays in the table.
  */
-#include "shardwheel/alarm.h"
+#include "alarm/alarms_impl.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "alarm/in_use.h"
-#include "alarm/notes.h"
-#include "alarm/offline.h"
-#include "alarm/recovery.h"
-#include "alarm/tellings.h"
 #include "alarm/template.h"
-#include "shardwheel/flow.h"
 #include "shardwheel/store/conn.h"
 #include "shardwheel/store/registry.h"
 
@@ -26,30 +20,7 @@
 #define LEASE_MS 5000      /* from one try to get or renew the lease to the next */
 #define SLOW_LOOK_MS 10000 /* at runs of failing jobs, and at executors */
 #define FORGET_MS 60000
-#define FLOW_ALARMS_MAX 1000                      /* that are looked at: more wait until some of them were told */
 #define SILENT_MS (INT64_C(7) * 24 * 3600 * 1000) /* a job that neither fails nor succeeds is forgotten */
-
-struct alarms {
-    struct alarms_opts opts;            /* [const] */
-    struct wording wording;             /* [const] */
-    const struct clock *clock;          /* [const] */
-    struct counters *counters;          /* [const] */
-    struct notes notes;                 /* [const] locks by itself */
-    struct in_use in_use;               /* [const] the same */
-    struct tellings tellings;           /* [const] the same */
-    struct worker worker;               /* [const] locks by itself */
-    struct log_limit failed_log;        /* [atomic] */
-    struct log_limit told_log;          /* [atomic] of executors that are gone */
-    _Atomic int64_t send_until_mono_ms; /* [atomic] no try begins after it; relaxed: nothing else is told by it */
-
-    bool failing;          /* [thread] the database did not answer, as all below */
-    bool held;             /* the lease is ours */
-    int64_t lease_mono_ms; /* next try for the lease */
-    int64_t slow_mono_ms;  /* next look at runs and executors */
-    int64_t forget_mono_ms;
-    struct recovery recovery;
-    struct offline offline;
-};
 
 /* ---- the receivers' threads -------------------------------------------------------------------------------------- */
 
@@ -84,33 +55,56 @@ static void post_all(struct alarms *a, struct outlet_posts *posts)
     outlet_posts_fini(posts, /*with_parcels=*/false);
 }
 
-/* Takes the message, which may be NULL when out of memory. */
-static enum err tell(struct alarms *a, const struct telling *what, struct message *message, const char *const *apps,
-                     size_t app_count, const char *emails, struct errctx *ec)
+bool alarms_may_tell(struct alarms *a)
+{
+    return a->tellings.count < ALARMS_TELLING_MAX && may_send(a) && !worker_is_stopping(&a->worker);
+}
+
+/* What a channel misses; nothing where it is told again anyway, or is no state. */
+static enum err hold_back(struct store_session *s, const struct telling *what, const struct outlet_posts *posts,
+                          struct errctx *ec)
+{
+    const char *kind = telling_find_kind(what);
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < posts->quiet_count && kind && !e; i++)
+        e = store_hold_back(
+            s, &(struct held_alarm){posts->quiet[i], kind, telling_get_target(what), telling_is_over(what)}, ec);
+    return e;
+}
+
+enum err alarms_tell(struct alarms *a, struct store_session *s, const struct telling *what, struct message *message,
+                     const struct outlet_about *about, struct errctx *ec)
 {
     struct telling *t = calloc(1, sizeof *t);
+    struct outlet_about now = *about;
     struct outlet_posts posts = {0};
-    enum err e = t && message ? outlets_collect_for(a->in_use.outlets, apps, app_count, emails, message, t, &posts, ec)
-                              : err_set(ec, ERR_NOMEM, "out of memory for an alarm");
     int64_t flow = message ? message->flow_id : 0;
+    enum err e;
 
+    now.now_s = time_floor_div(clock_wall_ms(a->clock), 1000);
+    e = t && message ? outlets_collect(a->in_use.outlets, &now, message, t, &posts, ec)
+                     : err_set(ec, ERR_NOMEM, "out of memory for an alarm");
     message_unref(message);
+    if (!e)
+        e = hold_back(s, what, &posts, ec);
     if (e) {
+        outlet_posts_fini(&posts, /*with_parcels=*/true);
         free(t);
         return e;
     }
     *t = *what;
     t->pending = posts.count;
     t->failed = posts.refused > 0;
-    t->is_unwanted = posts.count == 0 && posts.refused == 0;
+    t->is_unwanted = posts.count == 0 && posts.refused == 0 && posts.quiet_count == 0;
     tellings_add(&a->tellings, t);
     if (posts.refused > 0 && flow)
         log_limited(&a->failed_log, a->clock, LOG_WARN, "alarm", "event=mail_address_refused flow=%" PRId64 " alarm=%s",
-                    flow, log_quote(emails).s);
+                    flow, log_quote(about->emails).s);
     else if (posts.refused > 0)
         log_limited(&a->failed_log, a->clock, LOG_WARN, "alarm",
-                    "event=mail_address_refused job=%" PRId64 " log=%" PRId64 " alarm_email=%s", what->due.job_id,
-                    what->due.last_log, log_quote(emails).s);
+                    "event=mail_address_refused job=%" PRId64 " log=%" PRId64 " alarm_email=%s",
+                    telling_get_target(what), what->due.last_log, log_quote(about->emails).s);
     post_all(a, &posts);
     return ERR_OK;
 }
@@ -132,8 +126,10 @@ static enum err tell_job(struct alarms *a, struct store_session *s, const struct
     if (e == ERR_NOTFOUND || (!e && !facts.job_exists))
         e = end_untold(a, s, what, ec);
     else if (!e)
-        e = tell(a, what, message_create_job(&a->wording, what->event, &facts, what->due.failures), &facts.app_name, 1,
-                 facts.emails, ec);
+        e = alarms_tell(
+            a, s, what, message_create_job(&a->wording, what->event, &facts, what->due.failures),
+            &(struct outlet_about){.apps = &facts.app_name, .app_count = 1, .tags = facts.tags, .emails = facts.emails},
+            ec);
     alarm_facts_fini(&facts);
     return e;
 }
@@ -145,99 +141,12 @@ static enum err tell_all_due(struct alarms *a, struct store_session *s, struct e
     enum err e = store_load_due_alarms(s, ALARMS_TELLING_MAX, &list, &count, ec);
 
     for (size_t i = 0; i < count && !e && !worker_is_stopping(&a->worker); i++) {
-        if (a->tellings.count >= ALARMS_TELLING_MAX || !may_send(a))
+        if (!alarms_may_tell(a))
             break;
         if (!tellings_has_job(&a->tellings, list[i].job_id))
             e = tell_job(a, s, &(struct telling){.event = ALARM_EVENT_FAILED, .due = list[i]}, ec);
     }
     free(list);
-    return e;
-}
-
-/* ---- flows ------------------------------------------------------------------------------------------------------- */
-
-/* NULL: the document is gone, or cannot be read. */
-static enum err read_flow(const char *document, struct flow **out, struct errctx *ec)
-{
-    enum err e = document ? flow_load(document, strlen(document), out, NULL, ec) : ERR_OK;
-
-    return e == ERR_INPUT ? ERR_OK : e;
-}
-
-static enum err load_apps(struct store_session *s, const struct flow *flow, struct app_names *out, struct errctx *ec)
-{
-    int64_t ids[FLOW_STEPS_MAX];
-    size_t count = 0;
-
-    for (size_t i = 0; flow && i < flow_count_steps(flow); i++)
-        if (flow_get_step(flow, i)->job_id > 0)
-            ids[count++] = flow_get_step(flow, i)->job_id;
-    return store_load_app_names(s, ids, count, out, ec);
-}
-
-static void put_reason(struct buf *out, enum alarm_event event, const struct flow_alarm *alarm, const struct flow *flow)
-{
-    bool has_step = flow && alarm->step >= 0 && (size_t)alarm->step < flow_count_steps(flow);
-
-    buf_puts(out, "");
-    if (event == ALARM_EVENT_FLOW_LATE && flow)
-        buf_printf(out, "it is not over after %" PRId64 " s", flow_get_settings(flow)->deadline_s);
-    else if (event == ALARM_EVENT_FLOW_FAILED && alarm->why[0])
-        buf_puts(out, alarm->why);
-    else if (event == ALARM_EVENT_FLOW_FAILED && has_step)
-        buf_printf(out, "step %s: %s", flow_get_step(flow, (size_t)alarm->step)->name, alarm->step_why);
-}
-
-static enum err tell_flow(struct alarms *a, struct store_session *s, const struct flow_alarm *alarm, struct errctx *ec)
-{
-    struct telling what = {.event = alarm->event[0] == 'f'   ? ALARM_EVENT_FLOW_FAILED
-                                    : alarm->event[0] == 'l' ? ALARM_EVENT_FLOW_LATE
-                                                             : ALARM_EVENT_FLOW_RECOVERED,
-                           .flow_alarm = alarm->id};
-    struct buf apps = {0}, reason = {0};
-    struct app_names names = {0};
-    struct flow *flow = NULL;
-    enum err e = read_flow(alarm->document, &flow, ec);
-
-    if (!e)
-        e = load_apps(s, flow, &names, ec);
-    buf_puts(&apps, "");
-    for (size_t i = 0; i < names.count; i++)
-        buf_printf(&apps, "%s%s", i ? "," : "", names.names[i]);
-    put_reason(&reason, what.event, alarm, flow);
-    if (!e && (buf_failed(&apps) || buf_failed(&reason)))
-        e = err_set(ec, ERR_NOMEM, "out of memory for an alarm");
-    if (!e)
-        e = tell(a, &what, message_create_flow(&a->wording, what.event, alarm, apps.data, reason.data),
-                 names.count ? names.names : (const char *const[]){NULL}, names.count,
-                 flow ? flow_get_settings(flow)->mails : "", ec);
-    buf_fini(&apps);
-    buf_fini(&reason);
-    app_names_fini(&names);
-    flow_destroy(flow);
-    return e;
-}
-
-static enum err tell_flows(struct alarms *a, struct store_session *s, struct errctx *ec)
-{
-    int64_t ids[FLOW_ALARMS_MAX];
-    size_t count = 0;
-    enum err e = store_find_flow_alarms(s, ids, FLOW_ALARMS_MAX, &count, ec);
-
-    for (size_t i = 0; i < count && !e && !worker_is_stopping(&a->worker); i++) {
-        struct flow_alarm alarm = {0};
-
-        if (a->tellings.count >= ALARMS_TELLING_MAX || !may_send(a))
-            break;
-        if (tellings_has_flow_alarm(&a->tellings, ids[i]))
-            continue;
-        e = store_load_flow_alarm(s, ids[i], &alarm, ec);
-        if (!e)
-            e = alarm.name[0] ? tell_flow(a, s, &alarm, ec) : store_end_flow_alarm(s, ids[i], ec);
-        else if (e == ERR_NOTFOUND)
-            e = ERR_OK;
-        flow_alarm_fini(&alarm);
-    }
     return e;
 }
 
@@ -293,7 +202,13 @@ static enum err tell_offline(struct alarms *a, struct store_session *s, struct g
     if (!outlets_serve(a->in_use.outlets, app->app))
         return ERR_OK;
     message = message_create_offline(&a->wording, app->app, app->addresses.data, app->gone, app->left);
-    e = message ? outlets_collect(a->in_use.outlets, app->app, "", message, NULL, &posts, ec)
+    const char *name = app->app;
+    e = message ? outlets_collect(a->in_use.outlets,
+                                  &(struct outlet_about){.apps = &name,
+                                                         .app_count = 1,
+                                                         .emails = "",
+                                                         .now_s = time_floor_div(clock_wall_ms(a->clock), 1000)},
+                                  message, NULL, &posts, ec)
                 : err_set(ec, ERR_NOMEM, "out of memory for an alarm");
     message_unref(message);
     if (!e)
@@ -331,6 +246,8 @@ static enum err write_end(struct alarms *a, struct store_session *s, const struc
     size_t result = failed ? 0 : t->is_unwanted ? 1 : 2;
     enum err e;
 
+    if (t->watch_kind[0])
+        return alarms_end_watch(s, t, ec);
     if (t->flow_alarm)
         return store_end_flow_alarm(s, t->flow_alarm, ec);
     if (t->event == ALARM_EVENT_RECOVERED)
@@ -388,6 +305,7 @@ static enum err hold(struct alarms *a, struct store_session *s, struct errctx *e
         log_info("alarm", "event=telling effect=\"this node tells of failures\"");
         recovery_reset(&a->recovery);
         offline_reset(&a->offline);
+        lookout_reset(&a->lookout);
         a->slow_mono_ms = now_ms;
     }
     if (!held)
@@ -423,7 +341,9 @@ static enum err work(struct alarms *a, struct store_session *s, struct errctx *e
         return e;
     e = tell_all_due(a, s, ec);
     if (!e)
-        e = tell_flows(a, s, ec);
+        e = alarms_tell_flows(a, s, ec);
+    if (!e)
+        e = alarms_tell_watch(a, s, ec);
     if (!e && now_ms >= a->slow_mono_ms) {
         a->slow_mono_ms = now_ms + SLOW_LOOK_MS;
         if (a->opts.tell_recovery)
@@ -498,6 +418,7 @@ enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock
     a->in_use.opts = &a->opts;
     a->in_use.receiver = (struct receiver_opts){.may_send = may_send, .done = on_done, .arg = a};
     tellings_init(&a->tellings);
+    lookout_init(&a->lookout, clock, opts->zone, opts->max_year);
     notes_init(&a->notes);
     worker_init(&a->worker, clock);
     e = in_use_init(&a->in_use, clock, counters, ec);
@@ -567,6 +488,7 @@ void alarms_destroy(struct alarms *a)
     tellings_fini(&a->tellings);
     recovery_reset(&a->recovery);
     offline_reset(&a->offline);
+    lookout_reset(&a->lookout);
     worker_fini(&a->worker);
     free(a);
 }

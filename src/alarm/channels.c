@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alarm/mail_text.h"
+#include "alarm/verdict.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/store/channel.h"
 
@@ -38,6 +39,11 @@ static void channel_fini(struct channel *c)
     for (size_t i = 0; i < c->group_count; i++)
         free(c->groups[i]);
     free(c->groups);
+    for (size_t i = 0; i < c->tag_count; i++)
+        free(c->tags[i]);
+    free(c->tags);
+    free(c->quiet_text);
+    quiet_fini(&c->quiet);
     free(c->name);
     free(c->target);
     free(c->secret);
@@ -57,6 +63,14 @@ bool channel_serves(const struct channel *channel, const char *app)
         if (app && strcmp(channel->groups[i], app) == 0)
             return true;
     return channel->group_count == 0;
+}
+
+bool channel_serves_tags(const struct channel *channel, const char *tags)
+{
+    for (size_t i = 0; i < channel->tag_count; i++)
+        if (tags && list_has(tags, channel->tags[i]))
+            return true;
+    return channel->tag_count == 0;
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -133,26 +147,31 @@ static enum err begin_channel(struct channel_list *list, enum channel_kind kind,
         same += list->items[i].kind == kind;
     c = &list->items[list->count++];
     snprintf(name, sizeof name, same > 1 ? "%s-%d" : "%s", channel_limits[kind].name, same);
-    *c = (struct channel){.kind = kind, .name = str_copy(name), .target = str_copy(target), .secret = str_copy("")};
-    return c->name && c->target && c->secret ? ERR_OK : no_memory(ec);
+    *c = (struct channel){.kind = kind,
+                          .name = str_copy(name),
+                          .target = str_copy(target),
+                          .secret = str_copy(""),
+                          .quiet_text = str_copy("")};
+    return c->name && c->target && c->secret && c->quiet_text ? ERR_OK : no_memory(ec);
 }
 
-static enum err take_groups(struct channel *c, const char *value, struct errctx *ec)
+/* Texts between commas. */
+static enum err take_list(char ***list, size_t *count, const char *value, struct errctx *ec)
 {
     size_t most = 1;
 
     for (const char *p = value; *p; p++)
         most += *p == ',';
-    c->groups = calloc(most, sizeof(char *));
-    if (!c->groups)
+    *list = calloc(most, sizeof(char *));
+    if (!*list)
         return no_memory(ec);
     while (*value) {
         size_t len = strcspn(value, ",");
         if (len > 0) {
-            c->groups[c->group_count] = strndup(value, len);
-            if (!c->groups[c->group_count])
+            (*list)[*count] = strndup(value, len);
+            if (!(*list)[*count])
                 return no_memory(ec);
-            c->group_count++;
+            ++*count;
         }
         value += len + (value[len] == ',');
     }
@@ -168,6 +187,18 @@ static enum err replace(char **field, const char *value, struct errctx *ec)
     free(*field);
     *field = copy;
     return ERR_OK;
+}
+
+static enum err take_quiet(struct channel *c, const char *value, struct errctx *ec)
+{
+    struct quiet quiet;
+    enum err e = quiet_parse(value, &quiet, ec);
+
+    if (e)
+        return e;
+    quiet_fini(&c->quiet);
+    c->quiet = quiet;
+    return replace(&c->quiet_text, value, ec);
 }
 
 static bool is_name(const char *value)
@@ -187,7 +218,15 @@ static enum err add_to_channel(struct channel *c, const char *key, const char *v
     if (strcmp(key, "groups") == 0 && c->group_count > 0)
         return bad_word(ec, number, "this channel has groups already");
     if (strcmp(key, "groups") == 0)
-        return take_groups(c, value, ec);
+        return take_list(&c->groups, &c->group_count, value, ec);
+    if (strcmp(key, "tags") == 0 && c->tag_count > 0)
+        return bad_word(ec, number, "this channel has tags already");
+    if (strcmp(key, "tags") == 0)
+        return take_list(&c->tags, &c->tag_count, value, ec);
+    if (strcmp(key, "quiet") == 0) {
+        enum err e = take_quiet(c, value, ec);
+        return e == ERR_INPUT ? err_wrap(ec, e, "word %zu", number) : e;
+    }
     return is_name(value) ? replace(&c->name, value, ec)
                           : bad_word(ec, number, "a name is letters, digits, '.', '_' and '-', 40 at most");
 }
@@ -200,12 +239,15 @@ static enum err take_word(struct channel_list *list, char *word, size_t number, 
     if (equals)
         *equals = '\0';
     if (!*value)
-        return bad_word(ec, number, "expected KIND=TARGET, secret=, groups= or name=, with something behind the '='");
+        return bad_word(
+            ec, number,
+            "expected KIND=TARGET, secret=, groups=, tags=, quiet= or name=, with something behind the '='");
     for (int k = 0; k < CHANNEL_KIND_COUNT; k++)
         if (strcmp(word, channel_limits[k].name) == 0)
             return begin_channel(list, (enum channel_kind)k, value, number, ec);
-    if (strcmp(word, "secret") != 0 && strcmp(word, "groups") != 0 && strcmp(word, "name") != 0)
-        return err_set(ec, ERR_INPUT, "word %zu: expected %s=, secret=, groups= or name=", number,
+    if (strcmp(word, "secret") != 0 && strcmp(word, "groups") != 0 && strcmp(word, "tags") != 0 &&
+        strcmp(word, "quiet") != 0 && strcmp(word, "name") != 0)
+        return err_set(ec, ERR_INPUT, "word %zu: expected %s=, secret=, groups=, tags=, quiet= or name=", number,
                        name_kinds(0, /*signing_alone=*/false, "=, ", "=, ").text);
     if (list->count == 0)
         return bad_word(ec, number, "no channel stands before it");
@@ -302,8 +344,15 @@ enum err channels_add(struct channel_list *list, const struct channel_row *row, 
                          .name = str_copy(row->name),
                          .target = str_copy(row->target),
                          .secret = str_copy(row->secret),
+                         .quiet_text = str_copy(""),
                          .guarded = true};
-    e = c.name && c.target && c.secret ? take_groups(&c, row->app_names, ec) : no_memory(ec);
+    e = c.name && c.target && c.secret && c.quiet_text ? take_list(&c.groups, &c.group_count, row->app_names, ec)
+                                                       : no_memory(ec);
+    if (!e)
+        e = take_list(&c.tags, &c.tag_count, row->tags, ec);
+    if (!e)
+        e = take_quiet(&c, row->quiet, ec);
+    *field = e == ERR_INPUT ? "quiet" : *field;
     if (e) {
         channel_fini(&c);
         return e;

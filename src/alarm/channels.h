@@ -2,13 +2,13 @@
 /*
  * channels: where alarms go, as shardwheel.alarm.channels says. Pure.
  *
- * Words between blanks: KIND=TARGET begins a channel, and secret=..., groups=APP,... and name=... behind it belong to
- * it. Errors name the word by its number and never show a target or a secret.
+ * Words between blanks: KIND=TARGET begins a channel, and secret=..., groups=APP,..., tags=TAG,..., quiet=HOURS and
+ * name=... behind it belong to it. Errors name the word by its number and never show a target or a secret.
  */
 #ifndef ALARM_CHANNELS_H
 #define ALARM_CHANNELS_H
 
-#include "shardwheel/base.h"
+#include "alarm/quiet.h"
 
 #define CHANNELS_MAX 32
 
@@ -44,6 +44,10 @@ struct channel {
     char *secret;  /* "" for none */
     char **groups; /* app names; none: it is for all */
     size_t group_count;
+    char **tags; /* of jobs; none: it is for all, and for what is about no job */
+    size_t tag_count;
+    char *quiet_text; /* as it was written; "": none */
+    struct quiet quiet;
     bool guarded; /* set in the console: it is called under the rules for addresses that users type */
 };
 
@@ -61,5 +65,7 @@ MUST_CHECK enum err channels_add(struct channel_list *list, const struct channel
 void channels_fini(struct channel_list *list);
 /* `app`: of the group; NULL or "" where there is none, which is for channels of all groups alone. */
 bool channel_serves(const struct channel *channel, const char *app);
+/* `tags`: of the job, between commas; NULL: it is about no job. */
+bool channel_serves_tags(const struct channel *channel, const char *tags);
 
 #endif

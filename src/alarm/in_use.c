@@ -56,7 +56,7 @@ static bool is_same(const struct channel_rows *a, const struct channel_rows *b)
         const struct channel_row *x = &a->rows[i], *y = &b->rows[i];
         if (x->id != y->id || strcmp(x->name, y->name) != 0 || strcmp(x->kind, y->kind) != 0 ||
             strcmp(x->target, y->target) != 0 || strcmp(x->secret, y->secret) != 0 ||
-            strcmp(x->app_names, y->app_names) != 0)
+            strcmp(x->app_names, y->app_names) != 0 || strcmp(x->tags, y->tags) != 0 || strcmp(x->quiet, y->quiet) != 0)
             return false;
     }
     return true;

@@ -37,6 +37,9 @@ static struct alarm_channel show(const struct channel *c, char host[HOST_SHOWN])
                                   .name = c->name,
                                   .groups = c->groups,
                                   .group_count = c->group_count,
+                                  .tags = c->tags,
+                                  .tag_count = c->tag_count,
+                                  .quiet = c->quiet_text,
                                   .has_secret = c->secret && c->secret[0],
                                   .host = host};
 }
@@ -46,7 +49,8 @@ static void show_row(const struct channel_list *list, size_t before, const struc
                      void (*each)(void *arg, const struct alarm_channel *channel), void *arg)
 {
     char host[HOST_SHOWN];
-    struct alarm_channel shown = {.kind = row->kind, .name = row->name, .has_secret = row->secret[0], .host = host};
+    struct alarm_channel shown = {
+        .kind = row->kind, .name = row->name, .has_secret = row->secret[0], .host = host, .quiet = row->quiet};
 
     if (list->count > before)
         shown = show(&list->items[before], host);

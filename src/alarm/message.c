@@ -30,7 +30,12 @@ const char *alarm_event_name(enum alarm_event event)
 {
     static const char *const names[] = {"job_failed",  "job_recovered", "executor_offline", "test",
                                         "flow_failed", "flow_late",     "flow_recovered"};
+    static const char *const over[WATCH_KINDS] = {"no_success_over", "long_run_over", "not_done_over",
+                                                  "few_executors_over", "late_shard_over"};
+    int watch = (int)event - ALARM_EVENT_WATCH;
 
+    if (watch >= 0)
+        return watch % 2 ? over[watch / 2] : watch_kind_name((enum watch_kind)(watch / 2));
     return names[event];
 }
 
@@ -308,6 +313,67 @@ struct message *message_create_flow(const struct wording *wording, enum alarm_ev
     free(m->reason);
     m->job_name = copy_fitted(alarm->name, NAME_MAX_BYTES);
     m->reason = copy_fitted(reason, REASON_MAX_BYTES);
+    return finish(m);
+}
+
+enum alarm_event watch_event(enum watch_kind kind, bool over)
+{
+    return (enum alarm_event)(ALARM_EVENT_WATCH + (int)kind * 2 + over);
+}
+
+/* The title up to the name. */
+static const char *find_title(enum alarm_event event)
+{
+    static const char *const titles[WATCH_KINDS][2] = {
+        [WATCH_NO_SUCCESS] = {"No success", "Success again"},
+        [WATCH_LONG_RUN] = {"Run takes long", "Long run ended"},
+        [WATCH_NOT_DONE] = {"Not done in time", "Done late"},
+        [WATCH_FEW_EXECUTORS] = {"Too few executors", "Enough executors again"},
+        [WATCH_LATE_SHARD] = {"Shard is late", "Shard is on time again"},
+    };
+    int watch = (int)event - ALARM_EVENT_WATCH;
+
+    return watch < 0 ? "Job works again" : titles[watch / 2][watch % 2];
+}
+
+struct message *message_create_watch(const struct wording *wording, enum alarm_event event,
+                                     const struct watch_facts *facts, int64_t target, int64_t log_id,
+                                     const char *detail)
+{
+    bool is_job = event == ALARM_EVENT_RECOVERED || event < watch_event(WATCH_FEW_EXECUTORS, false);
+    struct buf title = {0}, text = {0};
+    struct message *m;
+
+    if (facts->name[0])
+        buf_printf(&title, "%s: %s", find_title(event), facts->name);
+    else
+        buf_printf(&title, "%s: %" PRId64, find_title(event), target);
+    buf_puts(&text, "");
+    if (facts->app_name[0])
+        buf_printf(&text, "group: %s (%s)\n", facts->group_name, facts->app_name);
+    if (is_job)
+        buf_printf(&text, "job: %" PRId64 " %s\n", target, facts->name);
+    if (log_id)
+        buf_printf(&text, "log: %" PRId64 "\n", log_id);
+    if (*detail)
+        buf_printf(&text, "reason: %s\n", detail);
+    buf_puts(&text, "told by: ");
+    text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
+    m = create_plain(wording, event, facts->app_name, &title, &text);
+    if (!m)
+        return NULL;
+    m->job_id = is_job ? target : 0;
+    m->log_id = log_id;
+    free(m->job_name);
+    free(m->group_name);
+    free(m->reason);
+    m->job_name = copy_fitted(is_job ? facts->name : "", NAME_MAX_BYTES);
+    m->group_name = copy_fitted(facts->group_name, NAME_MAX_BYTES);
+    m->reason = copy_fitted(detail, REASON_MAX_BYTES);
+    if (is_job) {
+        free(m->link);
+        m->link = make_link(wording, target);
+    }
     return finish(m);
 }
 

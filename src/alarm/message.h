@@ -8,6 +8,7 @@
 #define ALARM_MESSAGE_H
 
 #include "shardwheel/store/alarm.h"
+#include "shardwheel/store/watch.h"
 
 enum alarm_event {
     ALARM_EVENT_FAILED,
@@ -17,6 +18,7 @@ enum alarm_event {
     ALARM_EVENT_FLOW_FAILED,
     ALARM_EVENT_FLOW_LATE,
     ALARM_EVENT_FLOW_RECOVERED,
+    ALARM_EVENT_WATCH, /* and what follows: see watch_event */
 };
 
 struct message {
@@ -62,6 +64,12 @@ struct message *message_create_offline(const struct wording *wording, const char
  * commas; `reason`: "" for none. */
 struct message *message_create_flow(const struct wording *wording, enum alarm_event event,
                                     const struct flow_alarm *alarm, const char *apps, const char *reason);
+/* Two for each kind: that it did not happen, and that it is over. */
+enum alarm_event watch_event(enum watch_kind kind, bool over);
+/* RECOVERED, too, where no success is at hand. `detail`: one sentence, "" for none. */
+struct message *message_create_watch(const struct wording *wording, enum alarm_event event,
+                                     const struct watch_facts *facts, int64_t target, int64_t log_id,
+                                     const char *detail);
 struct message *message_create_test(const struct wording *wording, const char *app);
 
 #endif

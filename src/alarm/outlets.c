@@ -184,26 +184,48 @@ static enum err add_mails(struct outlets *o, const char *emails, struct message 
     return e;
 }
 
-/* `apps` NULL: every channel does. */
-static bool serves_one(const struct channel *channel, const char *const *apps, size_t count)
+static bool serves(const struct channel *channel, const struct outlet_about *about)
 {
-    for (size_t i = 0; apps && i < count; i++)
-        if (channel_serves(channel, apps[i]))
-            return true;
-    return !apps || (count == 0 && channel_serves(channel, NULL));
+    bool fits = !about->apps || (about->app_count == 0 && channel_serves(channel, NULL));
+
+    for (size_t i = 0; about->apps && i < about->app_count; i++)
+        fits = fits || channel_serves(channel, about->apps[i]);
+    return fits && (!about->apps || about->any_tag || channel_serves_tags(channel, about->tags)) &&
+           (!about->only || strcmp(channel->name, about->only) == 0);
 }
 
-enum err outlets_collect_for(struct outlets *o, const char *const *apps, size_t app_count, const char *emails,
-                             struct message *message, void *owner, struct outlet_posts *out, struct errctx *ec)
+const struct channel *outlets_find_channel(const struct outlets *o, const char *name)
+{
+    for (size_t i = 0; i < o->channels.count; i++)
+        if (strcmp(o->channels.items[i].name, name) == 0)
+            return &o->channels.items[i];
+    return NULL;
+}
+
+static enum err add_quiet(const struct outlets *o, const struct channel *channel, struct outlet_posts *posts,
+                          struct errctx *ec)
+{
+    if (!posts->quiet)
+        posts->quiet = calloc(o->channels.count, sizeof *posts->quiet);
+    if (!posts->quiet)
+        return err_set(ec, ERR_NOMEM, "out of memory for the receivers of a message");
+    posts->quiet[posts->quiet_count++] = channel->name;
+    return ERR_OK;
+}
+
+enum err outlets_collect(struct outlets *o, const struct outlet_about *about, struct message *message, void *owner,
+                         struct outlet_posts *out, struct errctx *ec)
 {
     struct outlet_posts posts = {0};
-    enum err e = add_mails(o, emails, message, owner, &posts, ec);
+    enum err e = about->only ? ERR_OK : add_mails(o, about->emails, message, owner, &posts, ec);
 
     for (size_t i = 0; i < o->channels.count && !e; i++) {
         const struct channel *channel = &o->channels.items[i];
-        if (!serves_one(channel, apps, app_count))
+        if (!serves(channel, about))
             continue;
-        if (channel->kind == CHANNEL_MAIL)
+        if (about->now_s && quiet_covers(&channel->quiet, about->now_s))
+            e = add_quiet(o, channel, &posts, ec);
+        else if (channel->kind == CHANNEL_MAIL)
             e = add_mails(o, channel->target, message, owner, &posts, ec);
         else if (o->receivers[i])
             e = add(&posts, o->receivers[i], message, NULL, owner, ec);
@@ -216,16 +238,11 @@ enum err outlets_collect_for(struct outlets *o, const char *const *apps, size_t 
     return ERR_OK;
 }
 
-enum err outlets_collect(struct outlets *o, const char *app, const char *emails, struct message *message, void *owner,
-                         struct outlet_posts *out, struct errctx *ec)
-{
-    return outlets_collect_for(o, app ? &app : NULL, 1, emails, message, owner, out, ec);
-}
-
 void outlet_posts_fini(struct outlet_posts *posts, bool with_parcels)
 {
     for (size_t i = 0; with_parcels && i < posts->count; i++)
         parcel_destroy(posts->items[i].parcel);
     free(posts->items);
+    free(posts->quiet);
     *posts = (struct outlet_posts){0};
 }

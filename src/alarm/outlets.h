@@ -40,16 +40,25 @@ struct outlet_post {
 struct outlet_posts {
     struct outlet_post *items;
     size_t count;
-    size_t refused;   /* mail addresses that are none, and mails without a mail server */
-    bool has_address; /* of mails there was more than commas and blanks */
+    size_t refused;     /* mail addresses that are none, and mails without a mail server */
+    bool has_address;   /* of mails there was more than commas and blanks */
+    const char **quiet; /* names of channels that it is for, and that have their quiet hours */
+    size_t quiet_count;
 };
-/* For the channels of those groups, of one group (NULL: for all, whatever group they are for), and the addresses of the
- * job ("" for none); each address once. */
-MUST_CHECK enum err outlets_collect_for(struct outlets *o, const char *const *apps, size_t app_count,
-                                        const char *emails, struct message *message, void *owner,
-                                        struct outlet_posts *out, struct errctx *ec);
-MUST_CHECK enum err outlets_collect(struct outlets *o, const char *app, const char *emails, struct message *message,
+/* Of what a message is. */
+struct outlet_about {
+    const char *const *apps; /* of these groups; NULL: all channels get it, whatever group or tag they are for */
+    size_t app_count;        /* 0: of none, which is for channels of all groups alone */
+    bool any_tag;            /* whatever tags channels are for */
+    const char *tags;        /* of the job, between commas; NULL: it is about no job */
+    const char *emails;      /* addresses of the job, each of which gets it once; "": none */
+    const char *only;        /* this channel gets it, and no address does; NULL: all */
+    int64_t now_s;           /* whose hours are quiet then gets nothing; 0: none are */
+};
+MUST_CHECK enum err outlets_collect(struct outlets *o, const struct outlet_about *about, struct message *message,
                                     void *owner, struct outlet_posts *out, struct errctx *ec);
+/* NULL: there is none of that name. */
+const struct channel *outlets_find_channel(const struct outlets *o, const char *name);
 void outlet_posts_fini(struct outlet_posts *posts, bool with_parcels);
 
 #endif

@@ -2,6 +2,9 @@
 #include "alarm/tellings.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "shardwheel/store/watch.h"
 
 void tellings_init(struct tellings *all)
 {
@@ -80,6 +83,35 @@ static bool is_flow_alarm(const struct telling *t, int64_t id)
 bool tellings_has_flow_alarm(struct tellings *all, int64_t id)
 {
     return find(all, is_flow_alarm, id) != NULL;
+}
+
+bool tellings_has_watch(struct tellings *all, const char *kind, int64_t target, const char *held_for)
+{
+    struct telling *t;
+
+    mutex_lock(&all->lock);
+    LIST_FOREACH(t, &all->list, in_list)
+    if (t->target == target && strcmp(t->watch_kind, kind) == 0 && strcmp(t->held_for, held_for) == 0)
+        break;
+    mutex_unlock(&all->lock);
+    return t != NULL;
+}
+
+const char *telling_find_kind(const struct telling *t)
+{
+    if (t->watch_kind[0])
+        return t->held_for[0] ? NULL : t->watch_kind;
+    return t->flow_alarm ? NULL : HELD_JOB_FAILED;
+}
+
+int64_t telling_get_target(const struct telling *t)
+{
+    return t->watch_kind[0] ? t->target : t->due.job_id;
+}
+
+bool telling_is_over(const struct telling *t)
+{
+    return t->watch_kind[0] ? t->phase == WATCH_OVER : t->event == ALARM_EVENT_RECOVERED;
 }
 
 struct telling *tellings_find_ended(struct tellings *all)

@@ -108,8 +108,12 @@ enum err alarms_test(const struct alarms_opts *opts, const char *app, const char
         e = err_set(ec, ERR_INPUT, "neither spring.mail.host nor shardwheel.alarm.channels is set");
     if (!e) {
         message = message_create_test(&wording, app);
-        e = message ? outlets_collect(&outlets, app[0] ? app : NULL, outlets.mail ? outlets.from : "", message, NULL,
-                                      &posts, ec)
+        e = message ? outlets_collect(&outlets,
+                                      &(struct outlet_about){.apps = app[0] ? &app : NULL,
+                                                             .app_count = 1,
+                                                             .any_tag = true,
+                                                             .emails = outlets.mail ? outlets.from : ""},
+                                      message, NULL, &posts, ec)
                     : err_set(ec, ERR_NOMEM, "out of memory for the test");
     }
     message_unref(message);

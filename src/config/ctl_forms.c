@@ -85,7 +85,8 @@ const struct ctl_form ctl_forms[] = {
      "show the schedule of a job and its settings that xxl-job does not have"},
     {"set-job", CTL_SET_JOB, "ID --SETTING VALUE... [--json]", &job, JSON | SETTINGS, 0,
      "change them; \"none\" clears a setting. SETTING: time-zone, fixed-delay, valid-from, valid-until, retry-wait, "
-     "retry-wait-max, hold, resend-lost, retention-days, tags, kept-logs"},
+     "retry-wait-max, hold, resend-lost, retention-days, success-within, longest-run, done-by, tags, "
+     "kept-logs"},
     {"kill", CTL_KILL, "ID", &run, 0, 0,
      "end the run with this id in xxl_job_log, and all other runs of its job on the same executor"},
     {"log", CTL_LOG, "ID [--follow]", &run, FOLLOW, 0,

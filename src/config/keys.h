@@ -163,7 +163,7 @@ enum {
       "Any class name, together with port 465: use TLS from the start. Has no effect on other ports.")                 \
     X(ALARM, "shardwheel.alarm.channels", alarm_channels, TEXT, "", "", 0, 20000, KEY_SECRET | KEY_LINES,              \
       "Channels that get alarms, besides the email addresses of jobs: KIND=TARGET, followed by "                       \
-      "secret=, groups= and name=, separated by spaces. See alarms.md.")                                               \
+      "secret=, groups=, tags=, quiet= and name=, separated by spaces. See alarms.md.")                                \
     X(ALARM, "shardwheel.alarm.every", alarm_every_ms, DURATION, "ms", "10m", 0, 24 * HOUR_MS, 0,                      \
       "At most one message about a job in this time. The first failure is sent immediately, later ones "               \
       "together in one message.")                                                                                      \

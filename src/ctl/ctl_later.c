@@ -205,6 +205,7 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
     out[n++] = (struct fact){"hold", "jobs whose fires wait for an executor: they fail at once", g->holds, 0};
     out[n++] = (struct fact){"resendLost", "jobs whose lost runs are sent again: they fail", g->resends, 0};
     out[n++] = (struct fact){"retention", "jobs with their own retention of log rows", g->retentions, 0};
+    out[n++] = (struct fact){"watch", "jobs with alarms on what did not happen: there are none", g->watches, 0};
     out[n++] = (struct fact){"flowRuns", "flow runs that are open: they wait until a node starts", g->flow_runs, 0};
     out[n++] = (struct fact){"flows", "flows with a schedule: they do not start", g->flows, g->flows_first_s};
     out[n++] = (struct fact){"users", "users with strong passwords: they cannot log in", g->strong.all, 0};

@@ -241,6 +241,9 @@ static enum err start_failures(struct node *node, struct errctx *ec)
         .alarms = {.node_name = node->name,
                    .incarnation = node->incarnation,
                    .resolver = node->resolver,
+                   .zone = node->zone,
+                   .max_year =
+                       zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
                    .store = node->store},
         .store = node->store,
         .registry = node->registry,

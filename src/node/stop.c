@@ -69,12 +69,13 @@ static void tell_going_back(struct node *node)
                  "event=going_back retries=%" PRId64 " triggers=%" PRId64 " children=%" PRId64 " held=%" PRId64
                  " planned=%" PRId64 " time_zones=%" PRId64 " fixed_delays=%" PRId64 " validities=%" PRId64
                  " retry_waits=%" PRId64 " holds=%" PRId64 " resends=%" PRId64 " retentions=%" PRId64
-                 " flow_runs=%" PRId64 " flows=%" PRId64 " strong_passwords=%" PRId64
+                 " watches=%" PRId64 " flow_runs=%" PRId64 " flows=%" PRId64 " strong_passwords=%" PRId64
                  " effect=\"a Java admin that takes over does not do these; shardwheelctl going-back has the words\"",
                  g.later.kind[TRIGGER_RETRY].count,
                  g.later.kind[TRIGGER_MANUAL].count + g.later.kind[TRIGGER_API].count,
                  g.later.kind[TRIGGER_PARENT].count, g.later.held.count, g.later.planned, g.time_zones, g.fixed_delays,
-                 g.validities, g.retry_waits, g.holds, g.resends, g.retentions, g.flow_runs, g.flows, g.strong.all);
+                 g.validities, g.retry_waits, g.holds, g.resends, g.retentions, g.watches, g.flow_runs, g.flows,
+                 g.strong.all);
     store_give_session(node->store, session);
 }
 

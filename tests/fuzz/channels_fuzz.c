@@ -189,7 +189,9 @@ static void check_channels(char *const *fields)
                                     .kind = fields[FIELD_ROW_KIND],
                                     .target = fields[FIELD_ROW_TARGET],
                                     .secret = fields[FIELD_ROW_SECRET],
-                                    .app_names = fields[FIELD_ROW_GROUPS]};
+                                    .app_names = fields[FIELD_ROW_GROUPS],
+                                    .tags = "",
+                                    .quiet = ""};
     struct channel_list list = {0};
     struct errctx ec = {""};
     const char *text = fields[FIELD_CHANNELS], *field = NULL;

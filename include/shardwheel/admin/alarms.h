@@ -10,6 +10,7 @@
 #include "shardwheel/alarm.h"
 #include "shardwheel/store/alarm.h"
 #include "shardwheel/store/channel.h"
+#include "shardwheel/store/watch.h"
 
 /* Right: ADMINISTER. `each` is called for each channel in their order, never with a target or a secret. *mail: jobs
  * with addresses are told by mail; *can_add: channels may be set in the console. */
@@ -21,11 +22,13 @@ MUST_CHECK enum err admin_load_alarms(struct admin *a, const struct actor *actor
                                       struct alarm_state **out, size_t *count, struct refusal *r);
 /* A webhook that is set here, and counts on all nodes within seconds. Right: ADMINISTER. `name` NULL: the kind, with a
  * number where that is taken. REFUSED_OFF: shardwheel.alarm.console-channels is off. REFUSED_TAKEN, REFUSED_INVALID
- * with `name`, `kind`, `url`, `secret`, `groups`; REFUSED_LIMIT. */
+ * with `name`, `kind`, `url`, `secret`, `groups`, `quiet`; REFUSED_LIMIT. */
 struct channel_spec {
     const char *name, *kind, *url;
     const char *secret;    /* "": none */
     const char *app_names; /* between commas; "": all groups */
+    const char *tags;      /* between commas; "": all jobs */
+    const char *quiet;     /* HH:MM-HH:MM[/ZONE]; "": none */
 };
 MUST_CHECK enum err admin_add_channel(struct admin *a, const struct actor *actor, const struct channel_spec *spec,
                                       int64_t *id, struct refusal *r);
@@ -36,6 +39,25 @@ MUST_CHECK enum err admin_remove_channel(struct admin *a, const struct actor *ac
 /* What was told to whom, of jobs of the groups that the actor sees; for admins that about executors, too. */
 MUST_CHECK enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent_filter *filter,
                                     int64_t before_id, size_t limit, struct sent_alarms *out, struct refusal *r);
+
+/* ---- what did not happen: alarms/rules.c ------------------------------------------------------------------------- */
+
+/* Anybody who sees jobs. */
+MUST_CHECK enum err admin_load_watch_rules(struct admin *a, const struct actor *actor, struct watch_rules *out,
+                                           struct refusal *r);
+/* Right for these three: ADMINISTER. REFUSED_INVALID with `kind`, `limit`, `doneBy`, `tag`, `group`; REFUSED_TAKEN,
+ * REFUSED_LIMIT, REFUSED_UNKNOWN. */
+MUST_CHECK enum err admin_add_watch_rule(struct admin *a, const struct actor *actor, const struct watch_rule *rule,
+                                         int64_t *id, struct refusal *r);
+/* tag and app_name NULL, bound -1: it stays as it is, as the kind does. */
+MUST_CHECK enum err admin_change_watch_rule(struct admin *a, const struct actor *actor, int64_t id,
+                                            const struct watch_rule *change, struct refusal *r);
+MUST_CHECK enum err admin_remove_watch_rule(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
+/* Of jobs and groups that the actor sees; shards for who sees all. */
+MUST_CHECK enum err admin_load_open_alarms(struct admin *a, const struct actor *actor, struct open_alarms *out,
+                                           struct refusal *r);
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 /* Right: ADMINISTER. As alarms_test; `app` "": all channels; `channel` NULL: likewise. Waits for the receivers, 25 s at
  * most. REFUSED_STATE: no channel serves that. One test at a time in a node: else REFUSED_LIMIT. */

@@ -87,6 +87,7 @@ struct alarm_facts {
     const char *job_name;
     const char *group_name; /* NULL: the group is gone */
     const char *app_name;   /* of the group */
+    const char *tags;       /* of the job, between commas */
     const char *time;       /* trigger_time as stored */
     int trigger_code;
     int handle_code;

@@ -15,6 +15,8 @@ struct channel_row {
     const char *target;    /* a secret */
     const char *secret;    /* "": none */
     const char *app_names; /* between commas; "": all */
+    const char *tags;      /* of jobs, between commas; "": all */
+    const char *quiet;     /* quiet hours, see alarm/quiet.h; "": none */
     int64_t changed_ms;
 };
 STORE_LIST(channel_rows, struct channel_row, rows); /* ascending by id */

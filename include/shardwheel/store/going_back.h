@@ -12,7 +12,7 @@
 struct going_back {
     struct later_sum later;
     /* Jobs that are there and have the setting. */
-    int64_t time_zones, fixed_delays, validities, retry_waits, holds, resends, retentions;
+    int64_t time_zones, fixed_delays, validities, retry_waits, holds, resends, retentions, watches;
     int64_t flow_runs;            /* that are open */
     int64_t flows, flows_first_s; /* whose schedule is followed; the first of them that is due, 0: none is */
     struct named_few strong;      /* users whose passwords it does not know: they cannot log in there */

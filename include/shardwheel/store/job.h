@@ -25,15 +25,27 @@ struct job_settings {
     int64_t hold_s;                /* a fire waits so long for an executor that is away */
     int64_t resend_lost;           /* 1: a lost run is sent again */
     int64_t retention_days;        /* of its log rows */
-    char tags[JOB_TAGS_MAX];       /* words between commas; "": not set */
-    int64_t kept_logs;             /* an enum kept_which: of which runs the logs are kept */
+    /* People are told of it (alarm.h): */
+    int64_t success_within_s; /* when it has had no success for so long */
+    int64_t longest_run_s;    /* when a run takes longer; 0: than three times what 95 % of its last 30 runs took */
+    char done_by[6];          /* when it has had no success of the day by then: HH:MM in its zone; "": not set */
+    char tags[JOB_TAGS_MAX];  /* words between commas; "": not set */
+    int64_t kept_logs;        /* an enum kept_which: of which runs the logs are kept */
 };
 
 void job_settings_init(struct job_settings *settings, int64_t job_id); /* nothing is set */
 bool job_settings_are_empty(const struct job_settings *settings);
 bool job_settings_are_equal(const struct job_settings *a, const struct job_settings *b); /* but for the job */
 
-enum setting_kind { SETTING_ZONE, SETTING_TAGS, SETTING_NUMBER, SETTING_INSTANT, SETTING_FLAG, SETTING_WORD };
+enum setting_kind {
+    SETTING_ZONE,
+    SETTING_TAGS,
+    SETTING_NUMBER,
+    SETTING_INSTANT,
+    SETTING_FLAG,
+    SETTING_WORD,
+    SETTING_CLOCK
+};
 
 /* A field of struct job_settings under its names. Whoever handles settings does it by these rows, so that a new one
  * needs a field and a row. The rows: src/store/job/settings_text.c. */
@@ -65,6 +77,8 @@ MUST_CHECK enum err job_setting_parse(struct job_settings *settings, size_t i, c
 /* An instant as settings have it: YYYY-MM-DD[ HH:MM[:SS]], with T in the place of the blank if need be, in UTC with a Z
  * behind it, else in `zone`. False: it is none. */
 bool job_instant_parse(const char *value, const struct zone *zone, int64_t *out);
+/* HH:MM. Pure. */
+bool job_clock_parse(const char *value, int *hour, int *minute);
 /* What must hold between settings. ERR_INPUT names them. */
 MUST_CHECK enum err job_settings_check(const struct job_settings *settings, struct errctx *ec);
 

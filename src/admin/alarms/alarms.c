@@ -44,7 +44,7 @@ enum err admin_list_channels(struct admin *a, const struct actor *actor,
     return ERR_OK;
 }
 
-static enum err check_sight(const struct actor *actor, struct refusal *r)
+enum err admin_check_alarm_sight(const struct actor *actor, struct refusal *r)
 {
     if (actor_may(actor, RIGHT_SEE, 0))
         return ERR_OK;
@@ -57,7 +57,7 @@ enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t a
 {
     bool all = actor_may(actor, RIGHT_SEE, 0);
     struct store_session *s = NULL;
-    enum err e = check_sight(actor, r);
+    enum err e = admin_check_alarm_sight(actor, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
@@ -71,7 +71,7 @@ enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent
                          size_t limit, struct sent_alarms *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    enum err e = check_sight(actor, r);
+    enum err e = admin_check_alarm_sight(actor, r);
 
     if (e)
         return e;

@@ -112,6 +112,8 @@ static enum err put_audit(const struct change *c, enum audit_kind kind, const ch
     audit_text(diff, "kind", old->kind, new->kind);
     audit_text(diff, "host", old_host, new_host);
     audit_text(diff, "groups", old->app_names, new->app_names);
+    audit_text(diff, "tags", old->tags, new->tags);
+    audit_text(diff, "quiet", old->quiet, new->quiet);
     if (kind == AUDIT_CHANGED) {
         audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
         audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
@@ -154,7 +156,9 @@ enum err admin_add_channel(struct admin *a, const struct actor *actor, const str
                                  .kind = spec->kind,
                                  .target = spec->url,
                                  .secret = spec->secret,
-                                 .app_names = spec->app_names};
+                                 .app_names = spec->app_names,
+                                 .tags = spec->tags,
+                                 .quiet = spec->quiet};
     if (!e)
         e = check(&c, r);
     if (!e)
@@ -174,7 +178,9 @@ enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_
                                  .kind = spec->kind ? spec->kind : c.old.kind,
                                  .target = spec->url ? spec->url : c.old.target,
                                  .secret = spec->secret ? spec->secret : c.old.secret,
-                                 .app_names = spec->app_names ? spec->app_names : c.old.app_names};
+                                 .app_names = spec->app_names ? spec->app_names : c.old.app_names,
+                                 .tags = spec->tags ? spec->tags : c.old.tags,
+                                 .quiet = spec->quiet ? spec->quiet : c.old.quiet};
     if (!e)
         e = check(&c, r);
     if (!e)

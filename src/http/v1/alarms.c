@@ -12,6 +12,8 @@
 #define TOLD_LIST "alarms-sent"
 #define APP_NAME_MAX 64
 #define GROUPS_MAX 4000
+#define TAG_MAX 100
+#define TAGS_MAX 2000
 
 static void put_channel(void *arg, const struct alarm_channel *channel)
 {
@@ -26,6 +28,11 @@ static void put_channel(void *arg, const struct alarm_channel *channel)
     for (size_t i = 0; i < channel->group_count; i++)
         v1_put_text(b, NULL, channel->groups[i]);
     v1_put_list_end(b);
+    v1_put_list(b, "tags");
+    for (size_t i = 0; i < channel->tag_count; i++)
+        v1_put_text(b, NULL, channel->tags[i]);
+    v1_put_list_end(b);
+    v1_put_text(b, "quiet", channel->quiet && channel->quiet[0] ? channel->quiet : NULL);
     v1_put_bool(b, "hasSecret", channel->has_secret);
     v1_put_instant(b, "changedAt", channel->changed_ms);
     v1_put_text(b, "leftOut", channel->left_out);
@@ -61,6 +68,15 @@ static const char *take_groups(struct v1_call *c)
     return v1_has(&c->body, "groups") ? names : NULL;
 }
 
+static const char *take_tags(struct v1_call *c)
+{
+    const char *tags = v1_joined_list(&c->body, "tags", 100, TAG_MAX, false);
+
+    if (strlen(tags) + 2 > TAGS_MAX)
+        v1_note(c, REFUSED_LENGTH, "tags", "tags must have %d characters at most", TAGS_MAX);
+    return v1_has(&c->body, "tags") ? tags : NULL;
+}
+
 static struct channel_spec take_spec(struct v1_call *c)
 {
     const char *const *kinds = alarm_webhook_kinds();
@@ -70,6 +86,8 @@ static struct channel_spec take_spec(struct v1_call *c)
     spec.kind = kind >= 0 ? kinds[kind] : NULL;
     spec.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
     spec.app_names = take_groups(c);
+    spec.tags = take_tags(c);
+    spec.quiet = v1_take_null(&c->body, "quiet") ? "" : v1_text(&c->body, "quiet", 100);
     return spec;
 }
 
@@ -83,6 +101,8 @@ static void answer_add_channel(struct v1_call *c)
     spec = take_spec(c);
     spec.secret = spec.secret ? spec.secret : "";
     spec.app_names = spec.app_names ? spec.app_names : "";
+    spec.tags = spec.tags ? spec.tags : "";
+    spec.quiet = spec.quiet ? spec.quiet : "";
     if (V1_FAILS(c, admin_add_channel, &spec, &id))
         return;
     c->r->status = 201;

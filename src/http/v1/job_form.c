@@ -103,6 +103,10 @@ static void put_value(struct v1_object *o, size_t i, struct buf *out)
         buf_puts(out, text ? text : "");
         break;
     case SETTING_TAGS: buf_puts(out, v1_joined_list(o, name, TAGS_MAX, 100, true)); break;
+    case SETTING_CLOCK:
+        text = v1_text(o, name, 5);
+        buf_puts(out, text ? text : "");
+        break;
     case SETTING_INSTANT: break;
     }
 }
@@ -219,6 +223,7 @@ static void put_setting(struct buf *b, const struct job_settings *v, size_t i)
     int64_t number = job_setting_number(v, i);
 
     switch (job_setting_get(i)->kind) {
+    case SETTING_CLOCK:
     case SETTING_ZONE: v1_put_text(b, member, *text ? text : NULL); break;
     case SETTING_TAGS: v1_put_parts(b, member, text); break;
     case SETTING_FLAG: v1_put_bool(b, member, number == 1); break;

@@ -66,6 +66,7 @@ struct v1_topic {
     X(cluster)                                                                                                         \
     X(settings)                                                                                                        \
     X(alarms)                                                                                                          \
+    X(watch)                                                                                                           \
     X(session)                                                                                                         \
     X(users)                                                                                                           \
     X(tokens)                                                                                                          \

@@ -31,6 +31,11 @@ static const struct job_setting rows[] = {
     {"resend-lost", "resendLost", "resend_lost", "on or off", SETTING_FLAG, FIELD(resend_lost), 0, 1, NULL, 0},
     {"retention-days", "retentionDays", "retention_days", "days, 1 to 36500", SETTING_NUMBER, FIELD(retention_days), 1,
      36500, NULL, 0},
+    {"success-within", "successWithinSeconds", "success_within_s", "seconds, 60 to 31622400", SETTING_NUMBER,
+     FIELD(success_within_s), 60, 366 * 86400, NULL, 0},
+    {"longest-run", "longestRunSeconds", "longest_run_s", "seconds, 60 to 2592000, or 0 for three times the usual",
+     SETTING_NUMBER, FIELD(longest_run_s), 0, 30 * 86400, NULL, 0},
+    {"done-by", "doneBy", "done_by", "a time of day, HH:MM", SETTING_CLOCK, FIELD(done_by), 0, 0, NULL, 0},
     {"tags", "tags", "tags", "words between commas, 512 characters together", SETTING_TAGS, FIELD(tags), 0, 0, NULL, 0},
     {"kept-logs", "keptLogs", "kept_logs", "off, failed or all", SETTING_WORD, FIELD(kept_logs), 0, 0, kept_words, 3},
 };
@@ -54,6 +59,7 @@ static bool is_text(const struct job_setting *row)
 {
     switch (row->kind) {
     case SETTING_ZONE:
+    case SETTING_CLOCK:
     case SETTING_TAGS: return true;
     case SETTING_NUMBER:
     case SETTING_INSTANT:
@@ -141,6 +147,7 @@ void job_setting_put(const struct job_settings *settings, size_t i, const struct
     }
     switch (rows[i].kind) {
     case SETTING_ZONE:
+    case SETTING_CLOCK:
     case SETTING_TAGS: buf_puts(out, job_setting_find_text(settings, i)); break;
     case SETTING_NUMBER: buf_put_int(out, number); break;
     case SETTING_FLAG: buf_puts(out, number ? "on" : "off"); break;
@@ -208,6 +215,14 @@ static int64_t utc_from_civil(const struct civil *c)
     return days * 86400 + c->hour * 3600 + c->minute * 60 + c->second;
 }
 
+bool job_clock_parse(const char *value, int *hour, int *minute)
+{
+    const char *at = value;
+
+    return take_digits(&at, 2, hour) && take_char(&at, ":") && take_digits(&at, 2, minute) && !*at && *hour < 24 &&
+           *minute < 60;
+}
+
 bool job_instant_parse(const char *value, const struct zone *zone, int64_t *out)
 {
     const char *at = value;
@@ -221,6 +236,16 @@ bool job_instant_parse(const char *value, const struct zone *zone, int64_t *out)
         c.hour > 23 || c.minute > 59 || c.second > 59)
         return false;
     *out = utc ? utc_from_civil(&c) : zone_from_civil(zone, &c);
+    return true;
+}
+
+static bool parse_clock(const char *value, char out[6])
+{
+    int hour, minute;
+
+    if (!job_clock_parse(value, &hour, &minute))
+        return false;
+    snprintf(out, 6, "%02d:%02d", hour, minute);
     return true;
 }
 
@@ -304,6 +329,7 @@ enum err job_setting_parse(struct job_settings *settings, size_t i, const char *
     }
     switch (row->kind) {
     case SETTING_ZONE: good = parse_zone(value, text_of(settings, row)); break;
+    case SETTING_CLOCK: good = parse_clock(value, text_of(settings, row)); break;
     case SETTING_TAGS: good = parse_tags(value, text_of(settings, row)); break;
     case SETTING_NUMBER: good = parse_int(value, row->min, row->max, number_of(settings, row)); break;
     case SETTING_INSTANT: good = job_instant_parse(value, zone, number_of(settings, row)); break;
@@ -327,5 +353,7 @@ enum err job_settings_check(const struct job_settings *settings, struct errctx *
         return err_set(ec, ERR_INPUT, "retry-wait-max: it needs retry-wait");
     if (settings->retry_wait_max_s != SETTING_NONE && settings->retry_wait_max_s < settings->retry_wait_s)
         return err_set(ec, ERR_INPUT, "retry-wait-max: it must not be less than retry-wait");
+    if (settings->longest_run_s > 0 && settings->longest_run_s < 60)
+        return err_set(ec, ERR_INPUT, "longest-run: it must be 60 or more, or 0 for three times the usual");
     return ERR_OK;
 }

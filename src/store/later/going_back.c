@@ -48,8 +48,8 @@ static enum err load_flows(struct store_session *s, struct going_back *g, struct
 enum err store_load_going_back(struct store_session *s, struct going_back *out, struct errctx *ec)
 {
     static const struct row_type counts =
-        ROWS(struct going_back,
-             FIELDS(struct going_back, time_zones, fixed_delays, validities, retry_waits, holds, resends, retentions));
+        ROWS(struct going_back, FIELDS(struct going_back, time_zones, fixed_delays, validities, retry_waits, holds,
+                                       resends, retentions, watches));
     struct going_back g = {0};
     struct later_sum later;
     enum err e = store_sum_later(s, &later, ec);
@@ -58,7 +58,8 @@ enum err store_load_going_back(struct store_session *s, struct going_back *out, 
         return e;
     store_start_sql(s, "SELECT COUNT(o.time_zone), COUNT(o.fixed_delay_s), COUNT(COALESCE(o.valid_from_s, "
                        "o.valid_until_s)), COUNT(o.retry_wait_s), COUNT(o.hold_s), COUNT(o.resend_lost), "
-                       "COUNT(o.retention_days) FROM shardwheel_job o JOIN xxl_job_info j ON j.id = o.job_id");
+                       "COUNT(o.retention_days), COUNT(COALESCE(o.success_within_s, o.longest_run_s, o.done_by)) FROM "
+                       "shardwheel_job o JOIN xxl_job_info j ON j.id = o.job_id");
     e = store_read_row(s, &counts, &g, NULL, ec);
     if (e)
         return err_wrap(ec, e, "count jobs with settings of ours");
@@ -83,6 +84,6 @@ bool going_back_is_empty(const struct going_back *g)
     for (int kind = 0; kind < TRIGGER_KINDS; kind++)
         rows += g->later.kind[kind].count;
     return rows + g->time_zones + g->fixed_delays + g->validities + g->retry_waits + g->holds + g->resends +
-               g->retentions + g->flow_runs + g->flows + g->strong.all ==
+               g->retentions + g->watches + g->flow_runs + g->flows + g->strong.all ==
            0;
 }

@@ -9,10 +9,12 @@
 enum err store_load_channels(struct store_session *s, struct channel_rows *out, struct errctx *ec)
 {
     static const struct row_type channels =
-        ROWS(struct channel_row, FIELDS(struct channel_row, id, name, kind, target, secret, app_names, changed_ms));
+        ROWS(struct channel_row,
+             FIELDS(struct channel_row, id, name, kind, target, secret, app_names, tags, quiet, changed_ms));
 
-    store_start_sql(s, "SELECT id, name, kind, target, secret, app_names, changed_ms FROM shardwheel_channel ORDER BY "
-                       "id LIMIT 100");
+    store_start_sql(
+        s, "SELECT id, name, kind, target, secret, app_names, tags, quiet, changed_ms FROM shardwheel_channel ORDER BY "
+           "id LIMIT 100");
     enum err e = store_read_list(s, &channels, out, ec);
     return e ? err_wrap(ec, e, "read the channels of alarms") : ERR_OK;
 }
@@ -44,8 +46,9 @@ static enum err check_room(struct store_session *s, const struct channel_row *ro
 
 static void put_members(struct sqlbuf *q, const struct channel_row *row)
 {
-    sql_put(q, "name = ?, kind = ?, target = ?, secret = ?, app_names = ?, changed_ms = " STORE_NOW_MS, row->name,
-            row->kind, row->target, row->secret, row->app_names);
+    sql_put(
+        q, "name = ?, kind = ?, target = ?, secret = ?, app_names = ?, tags = ?, quiet = ?, changed_ms = " STORE_NOW_MS,
+        row->name, row->kind, row->target, row->secret, row->app_names, row->tags, row->quiet);
 }
 
 enum err store_add_channel(struct store_session *s, const struct channel_row *row, int64_t max,

@@ -22,7 +22,8 @@ static const struct {
     {3, "shardwheel_flow_version"}, {3, "shardwheel_flow_run"},  {3, "shardwheel_flow_step"},
     {3, "shardwheel_flow_item"},    {3, "shardwheel_flow_fire"}, {3, "shardwheel_flow_request"},
     {3, "shardwheel_flow_alarm"},   {3, "shardwheel_outside"},   {3, "shardwheel_kept_log"},
-    {3, "shardwheel_password"},
+    {3, "shardwheel_password"},     {3, "shardwheel_rule"},      {3, "shardwheel_watch"},
+    {3, "shardwheel_held"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the
@@ -41,6 +42,16 @@ static const struct {
     {3, "shardwheel_job", "kept_logs",
      "TINYINT NULL COMMENT 'whose logs are kept: 0 none, 1 failed runs, 2 all; NULL: as shardwheel.kept-logs says'"},
     {3, "shardwheel_node", "flows", "TINYINT NOT NULL DEFAULT 0 COMMENT '1: it knows flows'"},
+    {3, "shardwheel_channel", "tags",
+     "VARCHAR(2000) NOT NULL DEFAULT '' COMMENT 'of jobs, between commas; empty: all'"},
+    {3, "shardwheel_channel", "quiet",
+     "VARCHAR(100) NOT NULL DEFAULT '' COMMENT 'quiet hours: HH:MM-HH:MM/ZONE; empty: none'"},
+    {3, "shardwheel_job", "success_within_s",
+     "INT NULL COMMENT 'people are told when it has had no success for so long'"},
+    {3, "shardwheel_job", "longest_run_s",
+     "INT NULL COMMENT 'and when a run takes longer; 0: three times what 95 % of its last 30 runs took'"},
+    {3, "shardwheel_job", "done_by",
+     "VARCHAR(5) NULL COMMENT 'and when it has had no success of the day by then: HH:MM in its zone'"},
 };
 
 enum err upgrade_check_version(int found, int own, struct errctx *ec)

@@ -21,8 +21,10 @@
 #include "shardwheel/store/alarm.h"
 #include "shardwheel/store/channel.h"
 #include "shardwheel/store/conn.h"
+#include "shardwheel/store/lost.h"
 #include "shardwheel/store/registry.h"
 #include "shardwheel/store/upkeep.h"
+#include "shardwheel/store/watch.h"
 #include "sim/fibers.h"
 
 #if WITH_ASAN
@@ -88,9 +90,13 @@ static struct {
     int disturbed; /* counts what may hide that something was told */
     const char *channels;
     bool tells_offline, executors_gone;
+    bool watches, late, watch_open; /* shard 0 stands still; its state is there */
+    int watch_phase, episodes, open_told, over_told;
     int group_looks;
     char why[300];
 } w;
+
+static struct zone *utc;
 
 static void violate(const char *rule, int64_t job, int64_t log)
 {
@@ -348,6 +354,7 @@ enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_
                                 .emails = "",
                                 .job_name = "job",
                                 .app_name = "app",
+                                .tags = "",
                                 .time = "",
                                 .handle_code = 500,
                                 .trigger_msg = "",
@@ -451,6 +458,164 @@ void group_list_fini(struct group_list *list)
     (void)list;
 }
 
+/* ---- what did not happen ----------------------------------------------------------------------------------------- */
+
+/* One rule, by which shard 0 is late when a history says so: its cursor stands still. */
+
+enum err store_load_watch_rules(struct store_session *s, struct watch_rules *out, struct errctx *ec)
+{
+    static const struct watch_rule rule = {.id = 1, .kind = "late_shard", .tag = "", .app_name = "", .bound = 60};
+
+    *out = (struct watch_rules){.rows = (struct watch_rule *)&rule, .count = 1};
+    return reach(s, ec);
+}
+
+void watch_rules_fini(struct watch_rules *list)
+{
+    (void)list;
+}
+
+enum err store_load_shard_cursors(struct store_session *s, struct shard_lateness **out, size_t *count,
+                                  struct errctx *ec)
+{
+    enum err e = reach(s, ec);
+
+    if (e)
+        return e;
+    *out = calloc(1, sizeof **out);
+    **out = (struct shard_lateness){0, w.late ? 0 : now_ms() / 1000};
+    *count = 1;
+    return ERR_OK;
+}
+
+enum err store_load_watch_states(struct store_session *s, struct watch_states *out, struct errctx *ec)
+{
+    enum err e = reach(s, ec);
+
+    if (e)
+        return e;
+    *out = (struct watch_states){.rows = calloc(1, sizeof *out->rows), .count = w.watch_open};
+    out->rows[0] = (struct watch_state){.kind = "late_shard", .phase = w.watch_phase, .detail = ""};
+    return ERR_OK;
+}
+
+void watch_states_fini(struct watch_states *list)
+{
+    free(list->rows);
+    *list = (struct watch_states){0};
+}
+
+enum err store_write_watch_changes(struct store_session *s, const char *incarnation, const struct watch_change *changes,
+                                   size_t count, struct errctx *ec)
+{
+    enum err e = reach(s, ec);
+    enum fate fate = draw_fate();
+
+    if (e)
+        return e;
+    if (strcmp(w.holder, incarnation) != 0)
+        return err_set(ec, ERR_STATE, "another node has the lease");
+    for (size_t i = 0; i < count && happens(fate); i++) {
+        show("watch: change, phase", changes[i].what, w.watch_open ? w.watch_phase : -1);
+        if (changes[i].what == WATCH_OPENS && !w.watch_open)
+            w.watch_open = true, w.watch_phase = WATCH_NEW, w.episodes++;
+        else if (changes[i].what == WATCH_ENDS && w.watch_open && w.watch_phase == WATCH_TOLD)
+            w.watch_phase = WATCH_OVER;
+        else if (changes[i].what == WATCH_DROPS)
+            w.watch_open = false;
+    }
+    return answer(fate, ec);
+}
+
+enum err store_end_watch_telling(struct store_session *s, const char *kind, int64_t target, int phase,
+                                 struct errctx *ec)
+{
+    enum err e = reach(s, ec);
+    enum fate fate = draw_fate();
+
+    (void)kind, (void)target;
+    if (e)
+        return e;
+    if (happens(fate) && w.watch_open && w.watch_phase == phase) {
+        w.watch_open = phase == WATCH_NEW;
+        w.watch_phase = WATCH_TOLD;
+    }
+    return answer(fate, ec);
+}
+
+enum err store_load_watch_facts(struct store_session *s, enum watch_kind kind, int64_t target, struct watch_facts *out,
+                                struct errctx *ec)
+{
+    (void)kind, (void)target;
+    *out = (struct watch_facts){.name = "", .emails = "", .group_name = "", .app_name = "", .tags = ""};
+    return reach(s, ec);
+}
+
+void watch_facts_fini(struct watch_facts *facts)
+{
+    (void)facts;
+}
+
+enum err store_load_held(struct store_session *s, struct held_alarms *out, struct errctx *ec)
+{
+    *out = (struct held_alarms){0};
+    return reach(s, ec);
+}
+
+void held_alarms_fini(struct held_alarms *list)
+{
+    (void)list;
+}
+
+enum err store_load_watched_jobs(struct store_session *s, bool all, struct watched_jobs *out, struct errctx *ec)
+{
+    (void)all;
+    *out = (struct watched_jobs){0};
+    return reach(s, ec);
+}
+
+void watched_jobs_fini(struct watched_jobs *list)
+{
+    (void)list;
+}
+
+/* Not asked here: no jobs are watched, no channel has quiet hours. */
+
+#define NOT_HERE(name, ...)                                                                                            \
+    enum err name(struct store_session *s, __VA_ARGS__, struct errctx *ec)                                             \
+    {                                                                                                                  \
+        (void)s;                                                                                                       \
+        return err_set(ec, ERR_STATE, "not here");                                                                     \
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+NOT_HERE(store_hold_back, const struct held_alarm *alarm)
+NOT_HERE(store_drop_held, const struct held_alarm *alarm)
+NOT_HERE(store_find_failing, int64_t job_id, int64_t *log_id)
+NOT_HERE(store_load_successes, const int64_t *ids, size_t count, int64_t each, struct job_success **out,
+         size_t *out_count, bool *indexed)
+NOT_HERE(store_load_durations, int64_t job_id, int64_t *out, size_t max, size_t *count)
+NOT_HERE(store_load_newest_log, int64_t *id)
+NOT_HERE(store_load_open_runs, int64_t after_id, int64_t until_id, size_t max, struct open_runs *out)
+NOT_HERE(store_keep_open_runs, int64_t *ids, size_t *count)
+#pragma GCC diagnostic pop
+
+void open_runs_fini(struct open_runs *list)
+{
+    (void)list;
+}
+
+/* One message more: at most one for each time that it opened, but behind what may hide that it was told. */
+static void take_watch_message(bool over)
+{
+    int *told = over ? &w.over_told : &w.open_told;
+
+    ++*told;
+    show(over ? "told that it is over" : "told that it is late", *told, w.episodes);
+    if (*told > w.episodes + w.disturbed)
+        violate(over ? "watch-over-once" : "watch-once", 0, *told);
+}
+
 /* ---- the receiver ------------------------------------------------------------------------------------------------ */
 
 enum err client_create_webhook(const char *url, const char *ca, bool guarded, struct resolver *resolver,
@@ -501,7 +666,9 @@ enum client_outcome client_post(struct client *c, const char *query, const char 
     int64_t log_id = id ? strtoll(id + 8, NULL, 10) : 0;
 
     (void)query, (void)header, (void)len, (void)text;
-    assert_in_range(log_id, 1, w.log_count);
+    bool late = strstr(body, "\"late_shard\"") != NULL, over = strstr(body, "\"late_shard_over\"") != NULL;
+    if (!late && !over)
+        assert_in_range(log_id, 1, w.log_count);
     if (c->aborted || !w.run[run].alive)
         return CLIENT_AWAY;
     if (!has_lease(run))
@@ -513,7 +680,9 @@ enum client_outcome client_post(struct client *c, const char *query, const char 
     }
     *status = fibers_chance(w.refused_permille) ? 400 : 200;
     w.disturbed += !has_lease(run); /* begun in time; then the node was paused, and another one told it, or will */
-    if (*status == 200)
+    if (*status == 200 && (late || over))
+        take_watch_message(over);
+    else if (*status == 200)
         take_message(log_id, recovered);
     w.disturbed += !has_lease(run) || !is_reached(run); /* nobody else knows of it */
     if (!fibers_chance(w.lost_permille))
@@ -575,6 +744,8 @@ static void start_node(int node)
                                .link = "",
                                .ca = "",
                                .node_name = "n",
+                               .zone = w.watches ? utc : NULL,
+                               .max_year = 2100,
                                .store = &run->store};
 
     struct errctx ec;
@@ -620,6 +791,9 @@ static void act(void)
     int node = (int)fibers_draw(NODES);
     struct run *run = w.node[node] >= 0 ? &w.run[w.node[node]] : NULL;
     int action = (int)fibers_draw(w.calm ? 5 : 11);
+
+    if (fibers_chance(200))
+        w.late = !w.late;
 
     show("action, run", action, w.node[node]);
 
@@ -678,6 +852,8 @@ static void heal(void)
 
 static void check(void)
 {
+    if (w.watch_open || (w.watches && w.over_told == 0))
+        violate("watch-over", 0, w.watch_phase);
     for (int64_t id = 1; id <= w.log_count; id++) {
         const struct log *log = &w.log[id];
         if (log->opens && log->status == ALARM_LOCKED)
@@ -694,6 +870,7 @@ static const char *run_history(uint64_t seed)
 {
     fibers_begin(seed);
     memset(&w, 0, sizeof w);
+    w.watches = seed % 2 == 0;
     w.calm = seed % 3 == 0;
     memset(w.node, 0xff, sizeof w.node);
     start_node(0);
@@ -702,7 +879,14 @@ static const char *run_history(uint64_t seed)
         act();
     }
     heal();
+    w.late = false; /* what was open may be one that a receiver refused */
+    fibers_sleep_us(INT64_C(120) * 1000000);
+    w.open_told = 0;
+    w.late = true;
     fibers_sleep_us(INT64_C(180) * 1000000);
+    if (w.watches && (!w.watch_open || w.watch_phase != WATCH_TOLD || w.open_told != 1))
+        violate("watch-told", 0, w.watch_phase);
+    w.late = false;
     for (int64_t j = 1; j <= JOBS; j++)
         end_run(j, true);
     fibers_sleep_us(INT64_C(180) * 1000000);
@@ -762,10 +946,14 @@ static void executors_that_go_together_are_one_look_at_groups(void **state)
 
 int main(void)
 {
+    struct errctx ec;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_failure_is_told_once),
         cmocka_unit_test(executors_that_go_together_are_one_look_at_groups),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(zone_load("UTC", &utc, &ec), ERR_OK);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    zone_destroy(utc);
+    return failed;
 }

@@ -280,7 +280,8 @@ static void channels_have_a_name_each(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
-    struct channel_row row = {.name = "a", .kind = "json", .target = "https://a/", .secret = "", .app_names = "x,y"};
+    struct channel_row row = {
+        .name = "a", .kind = "json", .target = "https://a/", .secret = "", .app_names = "x,y", .tags = "", .quiet = ""};
     struct channel_rows list;
     int64_t a = 0, b = 0;
     struct errctx why;

@@ -14,6 +14,7 @@ static inline const char *test_setting_value(size_t i, char out[24])
     switch (row->kind) {
     case SETTING_ZONE: return "UTC";
     case SETTING_TAGS: return "a,b";
+    case SETTING_CLOCK: return "06:30";
     case SETTING_FLAG: return "on";
     case SETTING_INSTANT: return "2030-01-01Z";
     case SETTING_WORD: return row->words[1];

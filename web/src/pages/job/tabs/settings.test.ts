@@ -13,7 +13,7 @@ const JOB = {
   misfireStrategy: 'DO_NOTHING', executorRouteStrategy: 'ROUND', executorHandler: 'orderSync', executorParam: null,
   executorBlockStrategy: 'SERIAL_EXECUTION', executorTimeout: 30, executorFailRetryCount: 0, glueType: 'BEAN', glueRemark: null,
   childJobId: '13,14', running: true, nextFireAt: null, addedAt: null, updatedAt: null, glueUpdatedAt: null, lastRun: null,
-  settings: { timeZone: 'Asia/Shanghai', fixedDelaySeconds: null, validFrom: null, validUntil: '2027-01-01T00:00:00.000Z', retryWaitSeconds: null, retryWaitMaxSeconds: null, holdSeconds: 60, resendLost: false, retentionDays: null, tags: [] },
+  settings: { timeZone: 'Asia/Shanghai', fixedDelaySeconds: null, validFrom: null, validUntil: '2027-01-01T00:00:00.000Z', retryWaitSeconds: null, retryWaitMaxSeconds: null, holdSeconds: 60, resendLost: false, retentionDays: null, successWithinSeconds: null, longestRunSeconds: null, doneBy: null, tags: [] },
 } as unknown as Schemas['Job']
 
 function find(job: Schemas['Job'], field: string): Setting {

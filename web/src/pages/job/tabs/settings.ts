@@ -27,7 +27,7 @@ const SECTIONS: Record<Section, readonly Field[]> = {
   when: ['schedule', 'timeZone', 'validFrom', 'validUntil', 'misfireStrategy'],
   where: ['jobGroup', 'glueType', 'executorHandler', 'executorParam', 'executorRouteStrategy', 'executorBlockStrategy'],
   fail: ['executorTimeout', 'executorFailRetryCount', 'retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'resendLost', 'childJobId'],
-  told: ['author', 'alarmEmail'],
+  told: ['author', 'alarmEmail', 'successWithinSeconds', 'longestRunSeconds', 'doneBy'],
   kept: ['name', 'tags', 'retentionDays'],
 }
 /** A job cannot be without them. */
@@ -35,6 +35,7 @@ const NEEDED: readonly Field[] = ['name', 'author', 'schedule', 'jobGroup', 'glu
 
 function javaWords(field: Field, isSet: boolean, isDelay: boolean, t: Translate): string | undefined {
   if (field === 'schedule') return isDelay ? t('editor.java.delay') : undefined
+  if (isSet && (field === 'successWithinSeconds' || field === 'longestRunSeconds' || field === 'doneBy')) return t('editor.java.watch')
   return isSet && field in editor.java ? t(`editor.java.${field}` as MessageKey) : undefined
 }
 

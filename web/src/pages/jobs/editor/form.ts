@@ -37,8 +37,8 @@ const TEXTS = [
 ] as const
 /** Whole numbers: of the job, and of its settings, where an empty one is not set. */
 const NUMBERS = ['executorTimeout', 'executorFailRetryCount'] as const
-const OWN_NUMBERS = ['retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'retentionDays'] as const
-const OWN_TEXTS = ['timeZone', 'validFrom', 'validUntil'] as const
+const OWN_NUMBERS = ['retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'retentionDays', 'successWithinSeconds', 'longestRunSeconds'] as const
+const OWN_TEXTS = ['timeZone', 'validFrom', 'validUntil', 'doneBy'] as const
 
 type TextForm = Record<
   (typeof TEXTS)[number] | (typeof NUMBERS)[number] | (typeof OWN_NUMBERS)[number] | (typeof OWN_TEXTS)[number],
@@ -81,6 +81,9 @@ export const FORM_FIELDS = [
   'resendLost',
   'childJobId',
   'alarmEmail',
+  'successWithinSeconds',
+  'longestRunSeconds',
+  'doneBy',
   'tags',
   'retentionDays',
 ] as const
@@ -114,6 +117,9 @@ export function newForm(author: string, group?: number): JobForm {
     retryWaitMaxSeconds: '',
     holdSeconds: '',
     retentionDays: '',
+    successWithinSeconds: '',
+    longestRunSeconds: '',
+    doneBy: '',
     resendLost: false,
     tags: [],
   }

@@ -28,14 +28,26 @@ export const UNSET: Partial<Record<Field, MessageKey>> = {
   executorParam: 'job.settings.empty',
   alarmEmail: 'job.settings.none',
   childJobId: 'job.settings.none',
+  successWithinSeconds: 'job.settings.none',
+  longestRunSeconds: 'job.settings.none',
+  doneBy: 'job.settings.none',
   tags: 'job.settings.none',
   executorHandler: 'job.settings.none',
 }
 
+const SECONDS: readonly Field[] = [
+  'executorTimeout',
+  'retryWaitSeconds',
+  'retryWaitMaxSeconds',
+  'holdSeconds',
+  'successWithinSeconds',
+  'longestRunSeconds',
+]
+
 export function numberWords(field: Field, raw: string, t: Translate): string | undefined {
   if (field === 'executorTimeout' && raw === '0') return t('job.settings.noTimeout')
   if (field === 'executorFailRetryCount' && raw === '0') return t('job.settings.noRetries')
+  if (field === 'longestRunSeconds' && raw === '0') return t('editor.longestAuto')
   if (field === 'retentionDays') return t('job.settings.days', { n: raw })
-  const isSeconds = field === 'executorTimeout' || field === 'retryWaitSeconds' || field === 'retryWaitMaxSeconds' || field === 'holdSeconds'
-  return isSeconds ? t('job.settings.seconds', { n: raw }) : undefined
+  return SECONDS.includes(field) ? t('job.settings.seconds', { n: raw }) : undefined
 }

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules of alarms on what did not happen, and what is open of them. */
+#include "shardwheel/admin/alarms.h"
+
+#include <string.h>
+
+#include "admin/admin_impl.h"
+#include "admin/audit.h"
+
+/* What a rule may say, by its kind. */
+static const struct {
+    int64_t min, max;
+    bool takes_tag, takes_group;
+    const char *expected;
+} kinds[WATCH_KINDS] = {
+    [WATCH_NO_SUCCESS] = {60, 366 * 86400, true, true, "seconds from 60 to 31622400"},
+    [WATCH_LONG_RUN] = {60, 30 * 86400, true, true,
+                        "seconds from 60 to 2592000, or 0 for three times what 95 % of the last 30 runs took"},
+    [WATCH_NOT_DONE] = {0, 24 * 60 - 1, true, true, "a time of day in doneBy"},
+    [WATCH_FEW_EXECUTORS] = {1, 10000, false, true, "a number of executors from 1 to 10000"},
+    [WATCH_LATE_SHARD] = {1, 86400, false, false, "seconds from 1 to 86400"},
+};
+
+static enum err check(const struct watch_rule *rule, struct refusal *r)
+{
+    enum watch_kind kind;
+
+    if (!watch_kind_parse(rule->kind, &kind))
+        return refuse(r, REFUSED_INVALID, "kind", "there is no kind %s", rule->kind);
+    if ((rule->bound < kinds[kind].min || rule->bound > kinds[kind].max) &&
+        !(kind == WATCH_LONG_RUN && rule->bound == 0))
+        return refuse(r, REFUSED_INVALID, kind == WATCH_NOT_DONE ? "doneBy" : "limit", "a rule of kind %s needs %s",
+                      rule->kind, kinds[kind].expected);
+    if (rule->tag[0] && !kinds[kind].takes_tag)
+        return refuse(r, REFUSED_INVALID, "tag", "a rule of kind %s is not about jobs, and has no tag", rule->kind);
+    if (strchr(rule->tag, ','))
+        return refuse(r, REFUSED_INVALID, "tag", "a rule has one tag; a tag has no comma");
+    if (rule->app_name[0] && !kinds[kind].takes_group)
+        return refuse(r, REFUSED_INVALID, "group", "a rule of kind %s is for all shards, and has no group", rule->kind);
+    return ERR_OK;
+}
+
+enum err admin_load_watch_rules(struct admin *a, const struct actor *actor, struct watch_rules *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = admin_check_alarm_sight(actor, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = store_load_watch_rules(s, out, &r->text);
+    return admin_end(a, s, e, r);
+}
+
+static enum err find(struct admin *a, struct store_session *s, int64_t id, struct watch_rules *rules,
+                     struct watch_rule *out, struct refusal *r)
+{
+    enum err e = store_load_watch_rules(s, rules, &r->text);
+
+    (void)a;
+    for (size_t i = 0; i < rules->count && !e; i++)
+        if (rules->rows[i].id == id)
+            *out = rules->rows[i];
+    return e || out->id ? e : refuse(r, REFUSED_UNKNOWN, "id", "there is no such rule");
+}
+
+static enum err write(struct store_session *s, const struct actor *actor, enum audit_kind kind, const char *action,
+                      const struct watch_rule *old, const struct watch_rule *rule, int64_t *id, struct refusal *r)
+{
+    const char *name = rule->kind ? rule->kind : old->kind;
+    struct audit_diff diff;
+    enum err e;
+
+    audit_begin(&diff, kind);
+    audit_text(&diff, "kind", old->kind, rule->kind);
+    audit_text(&diff, "tag", old->tag, rule->tag);
+    audit_text(&diff, "group", old->app_name, rule->app_name);
+    audit_int(&diff, "limit", old->bound, rule->bound);
+    e = refuse_error(r, audit_end(&diff, actor, action, old->id, name, 0, &r->text));
+    if (!e) {
+        e = kind == AUDIT_ADDED     ? store_add_watch_rule(s, rule, &diff.row, id, &r->text)
+            : kind == AUDIT_CHANGED ? store_change_watch_rule(s, rule, &diff.row, &r->text)
+                                    : store_remove_watch_rule(s, old->id, &diff.row, &r->text);
+        if (e == ERR_STATE)
+            e = refuse(r, REFUSED_TAKEN, "kind", "%s", r->text.text);
+        else if (e == ERR_BUSY)
+            e = refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
+        else if (e == ERR_NOTFOUND)
+            e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such rule");
+    }
+    audit_fini(&diff);
+    return e;
+}
+
+enum err admin_add_watch_rule(struct admin *a, const struct actor *actor, const struct watch_rule *rule, int64_t *id,
+                              struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        e = check(rule, r);
+    if (e)
+        return e;
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = write(s, actor, AUDIT_ADDED, "rule.add", &(struct watch_rule){0}, rule, id, r);
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_change_watch_rule(struct admin *a, const struct actor *actor, int64_t id,
+                                 const struct watch_rule *change, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct watch_rules rules = {0};
+    struct watch_rule old = {0}, rule;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (e)
+        return e;
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = find(a, s, id, &rules, &old, r);
+    rule = old;
+    rule.tag = change->tag ? change->tag : old.tag;
+    rule.app_name = change->app_name ? change->app_name : old.app_name;
+    rule.bound = change->bound >= 0 ? change->bound : old.bound;
+    if (!e)
+        e = check(&rule, r);
+    if (!e)
+        e = write(s, actor, AUDIT_CHANGED, "rule.update", &old, &rule, NULL, r);
+    watch_rules_fini(&rules);
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_remove_watch_rule(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct watch_rules rules = {0};
+    struct watch_rule old = {0};
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (e)
+        return e;
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = find(a, s, id, &rules, &old, r);
+    if (!e)
+        e = write(s, actor, AUDIT_REMOVED, "rule.remove", &old, &(struct watch_rule){0}, NULL, r);
+    watch_rules_fini(&rules);
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_load_open_alarms(struct admin *a, const struct actor *actor, struct open_alarms *out, struct refusal *r)
+{
+    bool all = actor_may(actor, RIGHT_SEE, 0);
+    struct store_session *s = NULL;
+    enum err e = admin_check_alarm_sight(actor, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = store_load_open_alarms(s, all ? NULL : actor->groups, all ? 0 : actor->group_count, out, &r->text);
+    return admin_end(a, s, e, r);
+}

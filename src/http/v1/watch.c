@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Alarms on what did not happen: rules, and what is open. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/alarms.h"
+#include "shardwheel/store/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define APP_NAME_MAX 64
+#define TAG_MAX 100
+
+static bool is_done_by(const char *kind)
+{
+    return strcmp(kind, watch_kind_name(WATCH_NOT_DONE)) == 0;
+}
+
+static void put_rule(struct buf *b, const struct watch_rule *rule)
+{
+    char clock[24] = "";
+
+    snprintf(clock, sizeof clock, "%02d:%02d", (int)(rule->bound / 60 % 24), (int)(rule->bound % 60));
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", rule->id);
+    v1_put_text(b, "kind", rule->kind);
+    v1_put_text(b, "tag", rule->tag[0] ? rule->tag : NULL);
+    v1_put_text(b, "group", rule->app_name[0] ? rule->app_name : NULL);
+    v1_put_int_if(b, "limit", !is_done_by(rule->kind), rule->bound);
+    v1_put_text(b, "doneBy", is_done_by(rule->kind) ? clock : NULL);
+    v1_put_instant(b, "changedAt", rule->changed_ms);
+    v1_put_object_end(b);
+}
+
+static void answer_rules(struct v1_call *c)
+{
+    struct watch_rules rules = {0};
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_watch_rules(c->admin, c->actor, &rules, &c->why)))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_list(&c->r->body, "items");
+    for (size_t i = 0; i < rules.count; i++)
+        put_rule(&c->r->body, &rules.rows[i]);
+    v1_put_list_end(&c->r->body);
+    v1_put_object_end(&c->r->body);
+    watch_rules_fini(&rules);
+}
+
+/* tag, group, limit and doneBy; NULL and -1 where they are not given. */
+static struct watch_rule take_rule(struct v1_call *c)
+{
+    struct watch_rule rule = {.tag = v1_take_null(&c->body, "tag") ? "" : v1_text(&c->body, "tag", TAG_MAX),
+                              .app_name =
+                                  v1_take_null(&c->body, "group") ? "" : v1_text(&c->body, "group", APP_NAME_MAX),
+                              .bound = v1_int(&c->body, "limit", 0, INT32_MAX, -1)};
+    const char *done_by = v1_text(&c->body, "doneBy", 5);
+    int hour, minute;
+
+    if (done_by && !job_clock_parse(done_by, &hour, &minute))
+        v1_note(c, REFUSED_INVALID, "doneBy", "doneBy must be a time of day, HH:MM");
+    else if (done_by)
+        rule.bound = hour * 60 + minute;
+    return rule;
+}
+
+static void answer_add_rule(struct v1_call *c)
+{
+    struct watch_rule rule;
+    int kind;
+    int64_t id = 0;
+
+    v1_require(&c->body, "kind");
+    kind = v1_choice(&c->body, "kind", watch_kind_names(), -1);
+    rule = take_rule(c);
+    rule.kind = kind >= 0 ? watch_kind_name((enum watch_kind)kind) : "";
+    rule.tag = rule.tag ? rule.tag : "";
+    rule.app_name = rule.app_name ? rule.app_name : "";
+    if (kind == WATCH_NOT_DONE)
+        v1_require(&c->body, "doneBy");
+    else
+        v1_require(&c->body, "limit");
+    if (V1_FAILS(c, admin_add_watch_rule, &rule, &id))
+        return;
+    c->r->status = 201;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_int(&c->r->body, "id", id);
+    v1_put_object_end(&c->r->body);
+}
+
+static void answer_change_rule(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct watch_rule rule = take_rule(c);
+
+    if (!V1_FAILS(c, admin_change_watch_rule, id, &rule))
+        v1_set_no_content(c);
+}
+
+static void answer_remove_rule(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!V1_FAILS(c, admin_remove_watch_rule, id))
+        v1_set_no_content(c);
+}
+
+static void put_open(struct buf *b, const struct open_alarm *alarm)
+{
+    enum watch_kind kind = WATCH_LATE_SHARD;
+    bool is_job = watch_kind_parse(alarm->kind, &kind) && watch_kind_is_of_jobs(kind);
+
+    v1_put_object(b, NULL);
+    v1_put_text(b, "kind", alarm->kind);
+    v1_put_int_if(b, "jobId", is_job, alarm->target);
+    v1_put_int_if(b, "groupId", alarm->group_id, alarm->group_id);
+    v1_put_int_if(b, "shard", kind == WATCH_LATE_SHARD, alarm->target);
+    v1_put_text(b, "name", alarm->name[0] ? alarm->name : NULL);
+    v1_put_text(b, "group", alarm->app_name[0] ? alarm->app_name : NULL);
+    v1_put_int_if(b, "logId", alarm->log_id, alarm->log_id);
+    v1_put_instant(b, "since", alarm->since_ms);
+    v1_put_bool(b, "told", alarm->told);
+    v1_put_text(b, "detail", alarm->detail);
+    v1_put_object_end(b);
+}
+
+static void answer_open(struct v1_call *c)
+{
+    struct open_alarms list = {0};
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_open_alarms(c->admin, c->actor, &list, &c->why)))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_list(&c->r->body, "items");
+    for (size_t i = 0; i < list.count; i++)
+        put_open(&c->r->body, &list.rows[i]);
+    v1_put_list_end(&c->r->body);
+    v1_put_object_end(&c->r->body);
+    open_alarms_fini(&list);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/alarms/open", ROUTE_LOGIN), V1_NO_BODY, 0, answer_open},
+    {V1_ROUTE(ROUTE_GET, "/alarms/rules", ROUTE_LOGIN), V1_NO_BODY, 0, answer_rules},
+    {V1_ROUTE(ROUTE_POST, "/alarms/rules", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add_rule},
+    {V1_ROUTE(ROUTE_PATCH, "/alarms/rules/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change_rule},
+    {V1_ROUTE(ROUTE_DELETE, "/alarms/rules/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove_rule},
+};
+
+const struct v1_topic v1_watch = {routes, ARRAY_LEN(routes)};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* shardwheel_watch: what did not happen, and whether people know. */
+#include <inttypes.h>
+
+#include "shardwheel/store/watch.h"
+#include "store/conn/rows.h"
+
+enum err store_load_watch_states(struct store_session *s, struct watch_states *out, struct errctx *ec)
+{
+    static const struct row_type states =
+        ROWS(struct watch_state, FIELDS(struct watch_state, kind, target, phase, since_ms, log_id, detail));
+
+    store_sql(
+        s, "SELECT kind, target, phase, since_ms, log_id, detail FROM shardwheel_watch ORDER BY kind, target LIMIT ?",
+        WATCH_STATES_MAX);
+    enum err e = store_read_list(s, &states, out, ec);
+    return e ? err_wrap(ec, e, "read what did not happen") : ERR_OK;
+}
+
+STORE_LIST_FINI(watch_states, rows)
+
+static enum err write_change(struct store_session *s, const struct watch_change *c, struct errctx *ec)
+{
+    const char *kind = watch_kind_name(c->kind);
+
+    switch (c->what) {
+    case WATCH_OPENS:
+        return store_exec(s, NULL, ec,
+                          "INSERT IGNORE INTO shardwheel_watch (kind, target, phase, since_ms, log_id, detail) VALUES "
+                          "(?, ?, ?, " STORE_NOW_MS ", ?, ?)",
+                          kind, c->target, WATCH_NEW, c->log_id, sql_fitted(c->detail, 200, TEXT_AS_IS));
+    case WATCH_ENDS:
+        return store_exec(s, NULL, ec,
+                          "UPDATE shardwheel_watch SET phase = ? WHERE kind = ? AND target = ? AND phase = ?",
+                          WATCH_OVER, kind, c->target, WATCH_TOLD);
+    case WATCH_DROPS: break;
+    }
+    return store_exec(s, NULL, ec, "DELETE FROM shardwheel_watch WHERE kind = ? AND target = ?", kind, c->target);
+}
+
+enum err store_write_watch_changes(struct store_session *s, const char *incarnation, const struct watch_change *changes,
+                                   size_t count, struct errctx *ec)
+{
+    int64_t ours = 0;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = store_number(s, 0, &ours, ec,
+                         "SELECT incarnation = ? FROM shardwheel_alarm WHERE job_id = 0 LOCK IN SHARE MODE",
+                         incarnation);
+    if (!e && !ours)
+        e = err_set(ec, ERR_STATE, "another node tells of alarms now");
+    for (size_t i = 0; i < count && !e; i++)
+        e = write_change(s, &changes[i], ec);
+    e = store_finish_txn(s, e, ec);
+    return e ? err_wrap(ec, e, "write what did not happen") : ERR_OK;
+}
+
+enum err store_end_watch_telling(struct store_session *s, const char *kind, int64_t target, int phase,
+                                 struct errctx *ec)
+{
+    enum err e =
+        phase == WATCH_OVER
+            ? store_write(s, NULL, ec, "DELETE FROM shardwheel_watch WHERE kind = ? AND target = ? AND phase = ?", kind,
+                          target, WATCH_OVER)
+            : store_write(s, NULL, ec,
+                          "UPDATE shardwheel_watch SET phase = ? WHERE kind = ? AND target = ? AND phase = ?",
+                          WATCH_TOLD, kind, target, WATCH_NEW);
+
+    return e ? err_wrap(ec, e, "write that people were told") : ERR_OK;
+}
+
+/* ---- held back --------------------------------------------------------------------------------------------------- */
+
+enum err store_hold_back(struct store_session *s, const struct held_alarm *alarm, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = store_exec(s, &effect, ec,
+                       "DELETE FROM shardwheel_held WHERE channel = ? AND kind = ? AND target = ? AND is_over = ?",
+                       alarm->channel, alarm->kind, alarm->target, (int)!alarm->over);
+    if (!e && effect.matched == 0)
+        e = store_exec(s, NULL, ec,
+                       "INSERT IGNORE INTO shardwheel_held (channel, kind, target, is_over) VALUES (?, ?, ?, ?)",
+                       alarm->channel, alarm->kind, alarm->target, (int)alarm->over);
+    e = store_finish_txn(s, e, ec);
+    return e ? err_wrap(ec, e, "hold an alarm back") : ERR_OK;
+}
+
+enum err store_load_held(struct store_session *s, struct held_alarms *out, struct errctx *ec)
+{
+    static const struct row_type held = ROWS(struct held_alarm, FIELDS(struct held_alarm, channel, kind, target, over));
+
+    store_sql(s, "SELECT channel, kind, target, is_over FROM shardwheel_held ORDER BY channel, kind, target LIMIT ?",
+              HELD_MAX);
+    enum err e = store_read_list(s, &held, out, ec);
+    return e ? err_wrap(ec, e, "read what was held back") : ERR_OK;
+}
+
+STORE_LIST_FINI(held_alarms, rows)
+
+enum err store_drop_held(struct store_session *s, const struct held_alarm *alarm, struct errctx *ec)
+{
+    enum err e = store_write(
+        s, NULL, ec, "DELETE FROM shardwheel_held WHERE channel = ? AND kind = ? AND target = ? AND is_over = ?",
+        alarm->channel, alarm->kind, alarm->target, (int)alarm->over);
+
+    return e ? err_wrap(ec, e, "drop what was held back") : ERR_OK;
+}
+
+enum err store_find_failing(struct store_session *s, int64_t job_id, int64_t *log_id, struct errctx *ec)
+{
+    enum err e = store_number(s, 0, log_id, ec,
+                              "SELECT last_log FROM shardwheel_alarm WHERE job_id = ? AND (failing = 1 OR log_id IS "
+                              "NOT NULL)",
+                              job_id);
+
+    return e ? err_wrap(ec, e, "look whether job %" PRId64 " fails", job_id) : ERR_OK;
+}
