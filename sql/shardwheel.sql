@@ -223,6 +223,22 @@ CREATE TABLE IF NOT EXISTS shardwheel_password (
   PRIMARY KEY (user_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
+CREATE TABLE IF NOT EXISTS shardwheel_factor (
+  user_id INT NOT NULL,
+  secret VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'of the time-based codes, base32; NULL: no second factor is in use',
+  since_ms BIGINT NULL COMMENT 'by the clock of the database, as pending_ms; NULL as secret',
+  last_step BIGINT NOT NULL DEFAULT 0 COMMENT 'the 30 seconds of the last code that was used: no older code counts',
+  pending VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'shown to the user, who has not confirmed it by a code yet',
+  pending_ms BIGINT NULL,
+  PRIMARY KEY (user_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_recovery (
+  user_id INT NOT NULL,
+  hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of a recovery code that was not used yet',
+  PRIMARY KEY (user_id, hash)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
 CREATE TABLE IF NOT EXISTS shardwheel_session (
   id CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the secret in the cookie',
   user_id INT NOT NULL,

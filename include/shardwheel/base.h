@@ -282,6 +282,7 @@ char *str_copy(const char *s);                           /* NULL for NULL, or wh
 void md5_digest(const void *data, size_t len, unsigned char out[16]);
 void sha256_hex(const char *text, char out[65]); /* lower-case digits of the digest of the text */
 void hmac_sha256(const char *key, const char *text, unsigned char out[32]);
+void hmac_sha1(const void *key, size_t key_len, const void *data, size_t len, unsigned char out[20]); /* RFC 6238 */
 /* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 

@@ -97,6 +97,7 @@ enum ctl_verb {
     CTL_FLOW_RERUN,
     CTL_FLOW_STEP,
     CTL_SET_PASSWORD,
+    CTL_RESET_FACTOR,
     CTL_JOBS, /* from here on over api/v1, without a database */
     CTL_RUNS,
     CTL_START,
@@ -289,6 +290,7 @@ struct config {
 
     bool security_strict;
     bool strong_passwords;
+    char *second_factor; /* checked: "none", "all", or roles between commas */
     bool core_dumps;
 
     enum kept_which kept_logs; /* of jobs that do not say it */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/admin_impl.h"
+#include "admin/people/factor.h"
 #include "admin/runs/clearing.h"
 #include "admin/runs/counts.h"
+#include "shardwheel/config.h"
 
 #include <stdlib.h>
 
@@ -15,6 +17,7 @@ enum err admin_create(const struct admin_opts *opts, const struct clock *clock, 
     a->opts = *opts;
     a->clock = clock;
     a->counters = counters;
+    a->factor_roles = opts->config ? factor_parse_roles(opts->config->second_factor) : 0;
     enum err e = identity_cache_init(&a->identities, ec);
     if (!e && (e = hashing_init(&a->hashing, counters, ec)) != ERR_OK)
         identity_cache_fini(&a->identities);

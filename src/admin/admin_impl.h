@@ -37,6 +37,7 @@ struct admin {
     struct known_count counts[KNOWN_COUNTS]; /* [lock] */
     struct log_limit audit_log;              /* [atomic] of rows that could not be written */
     struct identity_cache identities;        /* [const] locks by itself */
+    unsigned factor_roles;                   /* [const] bits of roles that need a second factor */
     struct hashing hashing;                  /* [const] likewise */
     struct log_limit login_log;              /* [atomic] of logins that were refused */
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */

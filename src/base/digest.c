@@ -39,3 +39,11 @@ void hmac_sha256(const char *key, const char *text, unsigned char out[32])
     if (!HMAC(EVP_sha256(), key, (int)strlen(key), (const unsigned char *)text, strlen(text), out, &len))
         abort();
 }
+
+void hmac_sha1(const void *key, size_t key_len, const void *data, size_t len, unsigned char out[20])
+{
+    unsigned int out_len = 20;
+
+    if (!HMAC(EVP_sha1(), key, (int)key_len, data, len, out, &out_len))
+        abort();
+}

@@ -109,6 +109,8 @@ const struct ctl_form ctl_forms[] = {
      "log"},
     {"set-password", CTL_SET_PASSWORD, "NAME", &user, 0, 0,
      "set the password of a user, who is logged out everywhere. It is read from the terminal, or as one line of stdin"},
+    {"reset-second-factor", CTL_RESET_FACTOR, "NAME", &user, 0, 0,
+     "remove the second factor of a user who has lost it. If the role needs one, the next login sets up another"},
     {"doctor", CTL_DOCTOR, "[--json] [--verbose] [--ask-executors] [--wait S]", NULL, JSON | VERBOSE | ASK,
      30 * SECOND_MS,
      "check the whole installation and say what to change. Status: 0 fine, 1 warnings, 2 critical, 3 not checked. "

@@ -279,6 +279,9 @@ enum {
       "How passwords of users are stored. original: in xxl_job_user, as Java admins need them (MD5 or "                \
       "SHA-256). strong: argon2id, in a table of shardwheel; Java admins refuse these users. Users are "               \
       "changed over at their next login. It must be the same on all nodes; see users.md.")                             \
+    X(SECURITY, "shardwheel.second-factor", second_factor, ROLES, "", "none", 0, 60, 0,                                \
+      "Roles whose users need a code of an authenticator app, besides the password: none, all, or "                    \
+      "admin,user,runner,reader. Others can choose to. It must be the same on all nodes; see users.md.")               \
     X(SECURITY, "shardwheel.core-dumps", core_dumps, SWITCH, "", "off", 0, 1, 0,                                       \
       "on: allow core dumps, which contain secrets, and debuggers of the same user.")                                  \
     X(KEPT, "shardwheel.kept-logs", kept_logs, KEPT, "", "off", 0, 2, 0,                                               \
@@ -356,6 +359,7 @@ enum key_section {
     X(NAME, char *, TEXT)                                                                                              \
     X(ADDRESS, char *, TEXT)                                                                                           \
     X(LEVELS, char *, TEXT)                                                                                            \
+    X(ROLES, char *, TEXT)                                                                                             \
     X(NETWORKS, char *, TEXT)                                                                                          \
     X(SERVERS, char *, TEXT)                                                                                           \
     X(JDBC, char *, TEXT)                                                                                              \

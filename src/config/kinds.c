@@ -136,6 +136,33 @@ static bool is_driver(const char *text)
     return !*text || !strncmp(text, "com.mysql.", 10) || !strncmp(text, "org.mariadb.", 12);
 }
 
+/* Names between commas, each once; blanks around them go. */
+static bool is_roles(char *text)
+{
+    static const char *const names[] = {"admin", "user", "runner", "reader"};
+    unsigned seen = 0;
+    char *out = text;
+
+    for (const char *p = text; *p; p++)
+        if (*p != ' ' && *p != '\t')
+            *out++ = *p;
+    *out = 0;
+    if (!strcmp(text, "none") || !strcmp(text, "all"))
+        return true;
+    for (const char *p = text;; p++) {
+        size_t len = strcspn(p, ","), i = 0;
+
+        while (i < ARRAY_LEN(names) && (strlen(names[i]) != len || strncmp(p, names[i], len) != 0))
+            i++;
+        if (i == ARRAY_LEN(names) || seen & 1u << i)
+            return false;
+        seen |= 1u << i;
+        p += len;
+        if (!*p)
+            return true;
+    }
+}
+
 static enum err parse_text(const struct key_row *row, char **text, struct errctx *ec)
 {
     struct jdbc_url *url = NULL;
@@ -152,6 +179,8 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
         valid = is_name(*text);
     } else if (row->kind == KIND_ADDRESS) {
         valid = strip_address(*text);
+    } else if (row->kind == KIND_ROLES) {
+        valid = is_roles(*text);
     } else if (row->kind == KIND_DRIVER) {
         valid = is_driver(*text);
     } else if (row->kind == KIND_NETWORKS) {
@@ -225,6 +254,7 @@ void key_write_expected(const struct key_row *row, struct buf *out)
     static const char *const always[] = {
         [KIND_ADDRESS] = "an IP address such as 127.0.0.1 or ::1",
         [KIND_NETWORKS] = "IP addresses and networks such as 10.0.0.0/8,192.168.0.7,fd00::/8",
+        [KIND_ROLES] = "none, all, or roles such as admin,user: admin, user, runner, reader",
         [KIND_LEVELS] = "AREA=LEVEL,...",
         [KIND_SERVERS] = "host:port,host:port,...",
         [KIND_JDBC] = "jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS, or the same with jdbc:mariadb",

@@ -128,6 +128,7 @@ static const struct command {
     [CTL_FLOW_RERUN] = {ctl_ask_flow_run, true},
     [CTL_FLOW_STEP] = {ctl_ask_flow_step, true},
     [CTL_SET_PASSWORD] = {ctl_set_password, true},
+    [CTL_RESET_FACTOR] = {ctl_reset_factor, true},
 };
 
 static enum err (*const remote_commands[])(struct ctl *c, struct remote *r, struct errctx *ec) = {

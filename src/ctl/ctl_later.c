@@ -209,6 +209,7 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
     out[n++] = (struct fact){"flowRuns", "flow runs that are open: they wait until a node starts", g->flow_runs, 0};
     out[n++] = (struct fact){"flows", "flows with a schedule: they do not start", g->flows, g->flows_first_s};
     out[n++] = (struct fact){"users", "users with strong passwords: they cannot log in", g->strong.all, 0};
+    out[n++] = (struct fact){"secondFactor", "users with a second factor: it is not asked for", g->factors, 0};
     out[n++] = (struct fact){"leftOpen", "fires of a failed node: their log rows stay open until a node starts",
                              g->left_open, 0};
     return n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Passwords that were lost. */
+/* Passwords and second factors that were lost. */
 #include "ctl/parts.h"
 
+#include "shardwheel/admin/factor.h"
 #include "shardwheel/admin/people.h"
 
 #include <errno.h>
@@ -89,5 +90,18 @@ enum err ctl_set_password(struct ctl *c, struct errctx *ec)
     explicit_bzero(password, sizeof password);
     if (!e)
         buf_printf(&c->out, "user %s has the new password; all sessions have ended\n", name);
+    return e;
+}
+
+/* ---- reset-second-factor ----------------------------------------------------------------------------------------- */
+
+enum err ctl_reset_factor(struct ctl *c, struct errctx *ec)
+{
+    const char *name = c->wanted->words[0];
+    struct refusal r = {0};
+    enum err e = ctl_refused(admin_reset_factor(c->admin, &ctl_actor, name, &r), &r, ec);
+
+    if (!e)
+        buf_printf(&c->out, "user %s has no second factor any more\n", name);
     return e;
 }

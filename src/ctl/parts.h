@@ -57,6 +57,7 @@ MUST_CHECK enum err ctl_list_later(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_cancel_later(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_going_back(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_set_password(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_reset_factor(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_explain(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_after_restore(struct ctl *c, struct errctx *ec);
 MUST_CHECK enum err ctl_kill(struct ctl *c, struct errctx *ec);

@@ -22,7 +22,7 @@
 #define SHARDWHEEL_ADMIN_LOGIN_H
 
 #include "shardwheel/admin.h"
-#include "shardwheel/store/login.h"
+#include "shardwheel/store/factor.h"
 
 #define SESSIONS_MAX 100
 #define SESSION_IDLE_MS (INT64_C(12) * 3600 * 1000)
@@ -71,8 +71,22 @@ void identity_fini(struct identity *who);
 
 /* ---- login and logout -------------------------------------------------------------------------------------------- */
 
+#define FACTOR_URL_MAX 800 /* of a name of the longest column, all of it percent signs */
+#define RECOVERY_TEXT_MAX 20
+
+struct factor_setup {
+    char secret[FACTOR_SECRET_MAX]; /* "": none was made */
+    char url[FACTOR_URL_MAX];       /* otpauth:, for a QR code */
+};
+
+struct recovery_codes {
+    char text[RECOVERY_CODES][RECOVERY_TEXT_MAX]; /* [0] "": none were made */
+};
+
 struct login_form {
     const char *name, *password; /* as they were sent; NULL: not at all */
+    const char *code;            /* of the second factor (admin/factor.h); NULL or blank: none */
+    bool takes_code;             /* false: this interface has no way to ask for one */
     bool remember;
     bool row; /* dialect A: without a session where its cookie can carry the hash, as Java admins do */
 };
@@ -81,10 +95,14 @@ struct login {
     struct user user;
     bool row;                            /* no session was begun: the cookie carries user.password */
     char secret[SESSION_SECRET_LEN + 1]; /* of the session */
+    struct recovery_codes codes;         /* the second factor was set up by this login */
+    struct factor_setup setup;           /* of a login that was refused for it: see below */
 };
 
 /* REFUSED_REQUIRED "username" or "password"; REFUSED_LIMIT: too many failures, r->retry_s; REFUSED_INVALID without a
- * field: the name or the password is wrong. */
+ * field: the name or the password is wrong. With a right password: REFUSED_REQUIRED "code": the second factor is asked
+ * for; INVALID "code": it is wrong; STATE "code": it must be set up, by what out->setup has and a login with its first
+ * code; OFF: this interface cannot ask for it. */
 MUST_CHECK enum err admin_login(struct admin *a, const struct login_form *form, const struct origin *from,
                                 struct login *out, struct refusal *r);
 void login_fini(struct login *login);

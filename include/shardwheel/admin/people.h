@@ -37,6 +37,8 @@ MUST_CHECK enum err admin_load_people(struct admin *a, const struct actor *actor
                                       struct person **out, size_t *count, int64_t *total, struct refusal *r);
 MUST_CHECK enum err admin_load_person(struct admin *a, const struct actor *actor, int64_t id, struct person *out,
                                       struct refusal *r);
+/* Characters that a new password must have. */
+void admin_get_password_length(const struct admin *a, int *min, int *max);
 /* Of the user of that name, whose sessions all end. REFUSED_UNKNOWN "username"; else as for a change. */
 MUST_CHECK enum err admin_set_password(struct admin *a, const struct actor *actor, const char *name,
                                        const char *password, struct refusal *r);

@@ -16,6 +16,7 @@ struct going_back {
     int64_t flow_runs;            /* that are open */
     int64_t flows, flows_first_s; /* whose schedule is followed; the first of them that is due, 0: none is */
     struct named_few strong;      /* users whose passwords it does not know: they cannot log in there */
+    int64_t factors;              /* users whose second factor it does not ask for */
     /* Fires of the nodes' last minute whose rows are open 5 s and more behind their second: a Java admin ends none of
      * them. While nodes live these may be on their way. */
     int64_t left_open;

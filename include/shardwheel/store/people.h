@@ -27,6 +27,7 @@ struct user {
     char strong[STRONG_HASH_MAX];     /* hash of ours that counts: the column has what stands for it; "": none */
     bool strong_is_weak;              /* of a password that everybody knows; written, never read */
     char token[PASSWORD_HASH_MAX];    /* session of a Java admin from 3.2 on; "" for none */
+    int64_t factor_ms;                /* since when a second factor is in use (store/factor.h); 0: none is */
     int64_t role;                     /* of the original's row: 1 is an administrator */
     char *permission;                 /* ids of groups between commas; NULL as in the column */
     char own_role[17];                /* "reader" or "runner" where a row of ours counts, else "" */
@@ -112,7 +113,8 @@ MUST_CHECK enum err store_move_password(struct store_session *s, const struct us
 MUST_CHECK enum err store_has_strong_passwords(struct store_session *s, bool *out, struct errctx *ec);
 /* Whose passwords are in no form that a Java admin knows, by id; none where the tables are older than that. */
 MUST_CHECK enum err store_find_strong_users(struct store_session *s, struct named_few *out, struct errctx *ec);
-/* With its role, password, sessions and tokens. ERR_NOTFOUND when it was not there; `audit` is not written then. */
+/* With its role, password, second factor, sessions and tokens. ERR_NOTFOUND when it was not there: `audit`
+ * is not written then. */
 MUST_CHECK enum err store_remove_user(struct store_session *s, int64_t id, const struct audit_row *audit,
                                       struct errctx *ec);
 

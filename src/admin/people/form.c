@@ -16,6 +16,12 @@
 
 /* ---- forms ------------------------------------------------------------------------------------------------------- */
 
+void admin_get_password_length(const struct admin *a, int *min, int *max)
+{
+    *min = admin_has_strong_passwords(a) ? STRONG_WORDS_MIN : WORDS_MIN;
+    *max = admin_has_strong_passwords(a) ? STRONG_WORDS_MAX : WORDS_MAX;
+}
+
 static enum err set_strong(struct admin *a, struct user *u, const char *password, struct refusal *r)
 {
     enum err e = hashing_enter(&a->hashing, a->clock, r);
@@ -142,8 +148,8 @@ enum err admin_change_person_form(struct admin *a, const struct actor *actor, in
 /* ---- one's own password ------------------------------------------------------------------------------------------ */
 
 /* A session that was stolen is no way to find the password. */
-static enum err check_old(struct admin *a, const struct identity *who, const struct user *u, const char *old,
-                          struct refusal *r)
+enum err person_check_password(struct admin *a, const struct identity *who, const struct user *u, const char *field,
+                               const char *password, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct throttle t;
@@ -152,9 +158,9 @@ static enum err check_old(struct admin *a, const struct identity *who, const str
 
     throttle_make(&t, u->name, who->actor.address, /*known=*/who->session[0] != 0);
     if (!e)
-        e = throttle_try(a, s, &t, u, old, &right, r);
+        e = throttle_try(a, s, &t, u, password, &right, r);
     if (!e && !right)
-        e = refuse(r, REFUSED_INVALID, "oldPassword", "oldPassword is not the password");
+        e = refuse(r, REFUSED_INVALID, field, "%s is not the password", field);
     return admin_end(a, s, e, r);
 }
 
@@ -171,7 +177,7 @@ static enum err change_own(struct admin *a, const struct identity *who, const ch
     if (!e)
         e = user_set_password(a, &to, wanted, r);
     if (!e)
-        e = check_old(a, who, &from, old, r);
+        e = person_check_password(a, who, &from, "oldPassword", old, r);
     if (!e)
         e = person_write(a, &who->actor, &from, &to, who, NULL, r);
     user_fini(&from);

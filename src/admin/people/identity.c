@@ -2,6 +2,7 @@
 #include "admin/people/identity.h"
 
 #include "admin/admin_impl.h"
+#include "admin/people/factor.h"
 #include "admin/people/password.h"
 #include "shardwheel/admin/tokens.h"
 #include "shardwheel/admin/weak.h"
@@ -254,6 +255,9 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
                                      !admin_is_local_login(a, facts.user.name)))
         verdict = PROOF_BAD;
     if (!e && outside_is_over(&facts, verdict, session_ms, tokens_ms))
+        verdict = PROOF_BAD;
+    /* A Java admin has asked for no second factor. */
+    if ((verdict == PROOF_BY_HASH || verdict == PROOF_BY_JAVA) && factor_is_asked(a, &facts.user))
         verdict = PROOF_BAD;
     if (e == ERR_NOTFOUND || (!e && verdict == PROOF_BAD)) {
         e = refuse(r, REFUSED_UNKNOWN, NULL, "nobody is logged in by that");

@@ -3,6 +3,7 @@
 #include "shardwheel/admin/login.h"
 
 #include "admin/audit.h"
+#include "admin/people/factor.h"
 #include "admin/people/identity.h"
 #include "admin/people/login_impl.h"
 #include "admin/people/password.h"
@@ -22,15 +23,17 @@ void login_fini(struct login *login)
 
 /* ---- audit ------------------------------------------------------------------------------------------------------- */
 
-/* A row of who logged in, or tried to. `d` keeps the texts; *who the actor. */
+/* A row of who logged in, or tried to; `factor`: what was shown as the second one, NULL: nothing. `d` keeps the
+ * texts; *who the actor. */
 static enum err make_row(struct audit_diff *d, struct identity *who, const struct user *u, const struct origin *from,
-                         const char *action, struct refusal *r)
+                         const char *action, const char *factor, struct refusal *r)
 {
     enum err e = identity_make(u, who, r);
 
     audit_begin(d, AUDIT_ADDED);
     if (e)
         return e;
+    audit_text(d, "secondFactor", NULL, factor);
     identity_set_origin(who, from, from->via);
     return audit_end(d, &who->actor, action, u->id, u->name, 0, &r->text);
 }
@@ -56,13 +59,13 @@ static enum err begin_session(struct store_session *s, int64_t lives_ms, const s
     return e;
 }
 
-enum err login_let_in(struct admin *a, struct store_session *s, const char *password, bool row, int64_t lives_ms,
-                      const struct origin *from, struct login *login, struct refusal *r)
+enum err login_let_in(struct admin *a, struct store_session *s, const char *password, const char *factor, bool row,
+                      int64_t lives_ms, const struct origin *from, struct login *login, struct refusal *r)
 {
     struct audit_diff d;
     struct identity who = {0};
     int length = 0;
-    enum err e = make_row(&d, &who, &login->user, from, "session.begin", r);
+    enum err e = make_row(&d, &who, &login->user, from, "session.begin", factor, r);
 
     if (!e && password)
         e = password_move(a, s, &login->user, password, &who.actor, r);
@@ -88,7 +91,7 @@ void login_note_refusal(struct admin *a, struct store_session *s, const struct u
     struct identity who = {0};
     struct refusal r;
 
-    if (!make_row(&d, &who, u->id ? u : &nobody, from, "session.refused", &r))
+    if (!make_row(&d, &who, u->id ? u : &nobody, from, "session.refused", NULL, &r))
         (void)!store_write_audit(s, &d.row, NULL); /* the refusal stands without it */
     log_limited(&a->login_log, a->clock, LOG_WARN, "admin", "event=login_refused user=%s address=%s",
                 log_quote(u->id ? u->name : "").s, log_quote(from->address ? from->address : "").s);
@@ -101,6 +104,7 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
 {
     struct throttle t;
     bool known = false, right = false, barred;
+    const char *factor = NULL;
     enum err e = store_find_user(s, form->name, &login->user, &r->text);
 
     /* An unknown one is all zero, and goes the same way. Strangers who try a user's name must not keep him from logging
@@ -125,9 +129,16 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
         return refuse(r, REFUSED_OFF, NULL,
                       "the password is one that everybody knows, and shardwheel.security.strict is on: an "
                       "administrator must give you another");
+    if (right && factor_is_asked(a, &login->user)) {
+        e = factor_check_login(a, s, form, from, login, &factor, r);
+        if (e && r->kind == REFUSED_INVALID)
+            login_note_refusal(a, s, &login->user, from);
+        if (e)
+            return e;
+    }
     if (right)
-        return login_let_in(a, s, form->password, form->row, form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS,
-                            from, login, r);
+        return login_let_in(a, s, form->password, factor, form->row,
+                            form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS, from, login, r);
     login_note_refusal(a, s, &login->user, from);
     return refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
 }
@@ -148,7 +159,9 @@ enum err admin_login(struct admin *a, const struct login_form *form, const struc
         e = try_login(a, s, form, from, &login, r);
     e = admin_end(a, s, e, r);
     if (e) {
+        struct factor_setup setup = login.setup;
         login_fini(&login);
+        *out = (struct login){.setup = setup};
         return hide_fault(a, e, r);
     }
     *out = login;

@@ -29,6 +29,9 @@ char *groups_join(int64_t *ids, size_t count);
  * could not be done is no error, but REFUSED_INVALID: it is the password no more. */
 MUST_CHECK enum err password_move(struct admin *a, struct store_session *s, struct user *u, const char *password,
                                   const struct actor *actor, struct refusal *r);
+/* The password of who asks. REFUSED_INVALID `field`, REFUSED_LIMIT. */
+MUST_CHECK enum err person_check_password(struct admin *a, const struct identity *who, const struct user *u,
+                                          const char *field, const char *password, struct refusal *r);
 bool user_copy(const struct user *from, struct user *out); /* false when out of memory */
 
 #endif

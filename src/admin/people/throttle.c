@@ -44,10 +44,9 @@ void throttle_make(struct throttle *t, const char *name, const char *address, bo
 
 /* ---- the rule ---------------------------------------------------------------------------------------------------- */
 
-int64_t throttle_find_wait(size_t key, const struct login_failures *failures, int64_t now_ms)
+static int64_t find_wait(int64_t free, int64_t longest, const struct login_failures *failures, int64_t now_ms)
 {
-    int64_t beyond = failures->count - (key == 0 ? FREE_OF_USER : FREE_OF_ADDRESS);
-    int64_t longest = key == 0 ? WAIT_USER_MS : WAIT_ADDRESS_MS, wait = longest;
+    int64_t beyond = failures->count - free, wait = longest;
 
     if (beyond < 0)
         return 0;
@@ -55,6 +54,19 @@ int64_t throttle_find_wait(size_t key, const struct login_failures *failures, in
         wait = (int64_t)WAIT_FIRST_MS << beyond;
     wait = failures->last_ms + wait - now_ms;
     return wait > longest ? longest : wait > 0 ? wait : 0; /* a clock that was set back locks nobody out */
+}
+
+int64_t throttle_find_wait(size_t key, const struct login_failures *failures, int64_t now_ms)
+{
+    return key == 0 ? find_wait(FREE_OF_USER, WAIT_USER_MS, failures, now_ms)
+                    : find_wait(FREE_OF_ADDRESS, WAIT_ADDRESS_MS, failures, now_ms);
+}
+
+/* Who tries codes knows the password: nobody else is kept waiting by him. */
+int64_t throttle_find_code_wait(size_t key, const struct login_failures *failures, int64_t now_ms)
+{
+    return key == 0 ? find_wait(FREE_OF_USER, WAIT_CODE_MS, failures, now_ms)
+                    : throttle_find_wait(key, failures, now_ms);
 }
 
 /* ---- tries ------------------------------------------------------------------------------------------------------- */
@@ -107,6 +119,20 @@ static enum err try_in_turn(struct admin *a, struct store_session *s, const stru
     return e;
 }
 
+static enum err end_try(struct admin *a, enum err e, int64_t wait_ms, struct refusal *r)
+{
+    if (e && r->kind == REFUSED_NOT)
+        refuse_error(r, e);
+    if (!e && wait_ms > 0) {
+        int64_t wait_s = (wait_ms + 999) / 1000;
+        e = refuse(r, REFUSED_LIMIT, NULL, "too many failed logins: wait %" PRId64 " seconds", wait_s);
+        r->retry_s = wait_s;
+    }
+    if (e && r->kind == REFUSED_LIMIT)
+        counters_add(a->counters, COUNTER_LOGINS_THROTTLED, 1);
+    return e;
+}
+
 enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t, const struct user *u,
                       const char *password, bool *right, struct refusal *r)
 {
@@ -121,13 +147,22 @@ enum err throttle_try(struct admin *a, struct store_session *s, const struct thr
         e = is_slow(a, s, &q.stored.slow, r);
     if (!e)
         e = try_in_turn(a, s, t, &q, &wait_ms, right, r);
-    if (e && r->kind == REFUSED_LIMIT)
-        counters_add(a->counters, COUNTER_LOGINS_THROTTLED, 1);
-    if (e || wait_ms == 0)
-        return e && r->kind == REFUSED_NOT ? refuse_error(r, e) : e;
-    counters_add(a->counters, COUNTER_LOGINS_THROTTLED, 1);
-    int64_t wait_s = (wait_ms + 999) / 1000;
-    e = refuse(r, REFUSED_LIMIT, NULL, "too many failed logins: wait %" PRId64 " seconds", wait_s);
-    r->retry_s = wait_s;
-    return e;
+    return end_try(a, e, wait_ms, r);
+}
+
+enum err throttle_try_code(struct admin *a, struct store_session *s, const char *name, const char *address,
+                           bool (*code_fits)(void *arg), void *arg, bool *right, struct refusal *r)
+{
+    struct throttle t;
+    int64_t wait_ms = 0;
+
+    throttle_make(&t, name, address, /*known=*/false);
+    t.user[0] = 'c';
+    struct login_try one = {.keys = {t.user, t.address},
+                            .forget_ms = FORGET_MS,
+                            .wait = throttle_find_code_wait,
+                            .check = code_fits,
+                            .arg = arg};
+    enum err e = try_often(s, &one, &wait_ms, right, &r->text);
+    return end_try(a, e, wait_ms, r);
 }

@@ -9,6 +9,7 @@
 #define FREE_OF_ADDRESS 10
 #define WAIT_FIRST_MS 1000
 #define WAIT_USER_MS (60 * 1000)
+#define WAIT_CODE_MS (15 * 60 * 1000)
 #define WAIT_ADDRESS_MS (15 * 60 * 1000)
 #define FORGET_MS (60 * 60 * 1000)
 #define TRIES_MAX 20000  /* rows of the table, about */
@@ -21,10 +22,15 @@ struct throttle {
 /* `name`: as the table of users has it; else as it was sent. Case and blanks behind it make no difference. `known`: the
  * user has a session from that address; his failures there are counted apart from those of all others. */
 void throttle_make(struct throttle *t, const char *name, const char *address, bool known);
+int64_t throttle_find_code_wait(size_t key, const struct login_failures *failures, int64_t now_ms);
 int64_t throttle_find_wait(size_t key, const struct login_failures *failures, int64_t now_ms); /* a login_wait_fn */
 
 /* REFUSED_LIMIT: not yet; r->retry_s says when. Else *right tells whether the password is that of the user. */
 MUST_CHECK enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t,
                                  const struct user *u, const char *password, bool *right, struct refusal *r);
+
+/* The same of a code of the second factor: `check` looks at it, and must not wait. Its failures are counted apart. */
+MUST_CHECK enum err throttle_try_code(struct admin *a, struct store_session *s, const char *name, const char *address,
+                                      bool (*code_fits)(void *arg), void *arg, bool *right, struct refusal *r);
 
 #endif

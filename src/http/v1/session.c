@@ -3,6 +3,7 @@
 #include "http/v1/write.h"
 #include "http/visitor.h"
 #include "shardwheel/admin/outside.h"
+#include "shardwheel/admin/factor.h"
 #include "shardwheel/admin/people.h"
 #include "shardwheel/admin/tokens.h"
 
@@ -16,10 +17,28 @@ static const char *name_proof(const struct identity *who)
     return who->token_id ? "token" : who->kind == PROOF_NAME ? "proxy" : who->session[0] ? "session" : "cookie";
 }
 
-static void put_who(struct buf *b, const struct identity *who)
+static void put_codes(struct buf *b, const struct recovery_codes *codes)
+{
+    v1_put_list(b, "recoveryCodes");
+    for (size_t i = 0; i < RECOVERY_CODES; i++)
+        v1_put_text(b, NULL, codes->text[i]);
+    v1_put_list_end(b);
+}
+
+static void put_setup(struct buf *b, const struct factor_setup *setup)
+{
+    v1_put_text(b, "secret", setup->secret);
+    v1_put_text(b, "url", setup->url);
+}
+
+/* `codes`: of a second factor that a login has set up; NULL: none. */
+static void put_who(struct v1_call *c, const struct identity *who, const struct recovery_codes *codes)
 {
     const struct actor *actor = &who->actor;
+    struct buf *b = &c->r->body;
+    int min, max;
 
+    admin_get_password_length(c->admin, &min, &max);
     v1_put_object(b, NULL);
     v1_put_int(b, "userId", actor->user_id);
     v1_put_text(b, "username", actor->name);
@@ -31,13 +50,17 @@ static void put_who(struct buf *b, const struct identity *who)
     v1_put_scopes(b, "rights", actor->rights & role_get_rights(actor->role));
     v1_put_text(b, "by", name_proof(who));
     v1_put_text(b, "source", who->source[0] ? who->source : NULL);
+    v1_put_int(b, "passwordMin", min);
+    v1_put_int(b, "passwordMax", max);
+    if (codes)
+        put_codes(b, codes);
     v1_put_object_end(b);
 }
 
 static void answer_who(struct v1_call *c)
 {
     if (!v1_is_refused(c))
-        put_who(&c->r->body, c->who);
+        put_who(c, c->who, NULL);
 }
 
 /* ---- ways to log in ---------------------------------------------------------------------------------------------- */
@@ -73,10 +96,31 @@ static void put_login(struct v1_call *c, const struct login *login, bool remembe
     if (v1_has_failed(
             c, admin_identify(c->admin, &proof, &(struct origin){.address = address, .via = "api/v1"}, &who, &c->why)))
         return;
-    put_who(&c->r->body, &who);
+    put_who(c, &who, login->codes.text[0][0] ? &login->codes : NULL);
     if (!visitor_set_token_cookie(c->call, c->r, login, remember))
         c->r->body.failed = true;
     identity_fini(&who);
+}
+
+/* Who has shown the right password and no code, or a wrong one: what to do next. */
+static bool ask_for_code(struct v1_call *c, const struct login *login)
+{
+    const struct refusal *why = &c->why;
+    const char *kind = why->kind == REFUSED_REQUIRED  ? "code-required"
+                       : why->kind == REFUSED_INVALID ? "code-wrong"
+                       : why->kind == REFUSED_STATE   ? "code-setup"
+                                                      : NULL;
+    struct buf *b = &c->r->body;
+
+    if (!kind || !why->field || strcmp(why->field, "code") != 0)
+        return false;
+    v1_write_problem(c->r, 401, kind, "code", NULL, why->text.text);
+    if (login->setup.secret[0] && !buf_failed(b) && b->len && b->data[b->len - 1] == '}') {
+        b->data[--b->len] = '\0';
+        put_setup(b, &login->setup);
+        v1_put_object_end(b);
+    }
+    return true;
 }
 
 static void answer_login(struct v1_call *c)
@@ -85,8 +129,10 @@ static void answer_login(struct v1_call *c)
     const char *agent = request_get_header(c->call->q, "User-Agent");
     struct login_form form = {.name = v1_text(&c->body, "username", 200),
                               .password = v1_text(&c->body, "password", 200),
+                              .code = v1_text(&c->body, "code", 50),
+                              .takes_code = true,
                               .remember = v1_bool(&c->body, "remember", false)};
-    struct login login;
+    struct login login = {0};
 
     request_get_client_address(c->call->q, address);
     struct origin from = {.address = address, .via = "api/v1", .agent = agent ? agent : ""};
@@ -97,6 +143,8 @@ static void answer_login(struct v1_call *c)
         v1_write_problem(c->r, 401, "login", NULL, NULL, c->why.text.text);
         return;
     }
+    if (e && ask_for_code(c, &login))
+        return;
     if (v1_has_failed(c, e))
         return;
     put_login(c, &login, form.remember);
@@ -135,6 +183,76 @@ static void answer_password(struct v1_call *c)
     const char *old = v1_text(&c->body, "oldPassword", 200), *wanted = v1_text(&c->body, "password", 200);
 
     if (!v1_is_refused(c) && !v1_has_failed(c, admin_change_password(c->admin, c->who, old, wanted, &c->why)))
+        v1_set_no_content(c);
+}
+
+/* ---- second factor ----------------------------------------------------------------------------------------------- */
+
+static void answer_factor(struct v1_call *c)
+{
+    struct factor_state state;
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_factor(c->admin, c->who, &state, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_instant(b, "since", state.since_ms);
+    v1_put_bool(b, "required", state.needed);
+    v1_put_int(b, "recoveryCodesLeft", (int64_t)state.codes_left);
+    v1_put_object_end(b);
+}
+
+static const char *take_password(struct v1_call *c)
+{
+    v1_require(&c->body, "password");
+    return v1_text(&c->body, "password", 200);
+}
+
+static void answer_begin_factor(struct v1_call *c)
+{
+    const char *password = take_password(c), *code = v1_text(&c->body, "code", 50);
+    struct factor_setup setup;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_begin_factor(c->admin, c->who, password, code, &setup, &c->why)))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    put_setup(&c->r->body, &setup);
+    v1_put_object_end(&c->r->body);
+}
+
+static void answer_codes(struct v1_call *c, enum err e, const struct recovery_codes *codes)
+{
+    if (v1_has_failed(c, e))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    put_codes(&c->r->body, codes);
+    v1_put_object_end(&c->r->body);
+}
+
+static void answer_confirm_factor(struct v1_call *c)
+{
+    struct recovery_codes codes;
+
+    v1_require(&c->body, "code");
+    const char *code = v1_text(&c->body, "code", 50);
+    if (!v1_is_refused(c))
+        answer_codes(c, admin_confirm_factor(c->admin, c->who, code, &codes, &c->why), &codes);
+}
+
+static void answer_renew_recovery(struct v1_call *c)
+{
+    const char *password = take_password(c), *code = v1_text(&c->body, "code", 50);
+    struct recovery_codes codes;
+
+    if (!v1_is_refused(c))
+        answer_codes(c, admin_renew_recovery(c->admin, c->who, password, code, &codes, &c->why), &codes);
+}
+
+static void answer_remove_factor(struct v1_call *c)
+{
+    const char *password = take_password(c), *code = v1_text(&c->body, "code", 50);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_own_factor(c->admin, c->who, password, code, &c->why)))
         v1_set_no_content(c);
 }
 
@@ -192,6 +310,12 @@ static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_POST, "/session", ROUTE_ANYBODY), V1_JSON_BODY, 0, answer_login},
     {V1_ROUTE(ROUTE_DELETE, "/session", ROUTE_ANYBODY), V1_NO_BODY, 0, answer_logout},
     {V1_ROUTE(ROUTE_POST, "/session/password", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_password},
+    {V1_ROUTE(ROUTE_GET, "/session/second-factor", ROUTE_LOGIN), V1_NO_BODY, 0, answer_factor},
+    {V1_ROUTE(ROUTE_POST, "/session/second-factor", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_begin_factor},
+    {V1_ROUTE(ROUTE_POST, "/session/second-factor/confirm", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_confirm_factor},
+    {V1_ROUTE(ROUTE_POST, "/session/second-factor/recovery-codes", ROUTE_LOGIN), V1_JSON_BODY, 0,
+     answer_renew_recovery},
+    {V1_ROUTE(ROUTE_POST, "/session/second-factor/remove", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_remove_factor},
     {V1_ROUTE(ROUTE_GET, "/sessions", ROUTE_LOGIN), V1_NO_BODY, 0, answer_sessions},
     {V1_ROUTE(ROUTE_DELETE, "/sessions", ROUTE_LOGIN), V1_NO_BODY, 0, answer_end_sessions},
     {V1_ROUTE(ROUTE_DELETE, "/sessions/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_end_session},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Users and roles. */
 #include "http/v1/write.h"
+#include "shardwheel/admin/factor.h"
 #include "shardwheel/admin/people.h"
 #include "shardwheel/admin/tokens.h"
 
@@ -21,6 +22,7 @@ static void put_person(struct buf *b, const struct person *p)
     else
         v1_put_ints(b, "groups", p->groups, p->group_count);
     v1_put_text(b, "source", p->user.source[0] ? p->user.source : NULL);
+    v1_put_bool(b, "secondFactor", p->user.factor_ms != 0);
     v1_put_object_end(b);
 }
 
@@ -135,6 +137,14 @@ static void answer_remove(struct v1_call *c)
         v1_set_no_content(c);
 }
 
+static void answer_remove_factor(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!V1_FAILS(c, admin_remove_factor, id))
+        v1_set_no_content(c);
+}
+
 /* ---- roles ------------------------------------------------------------------------------------------------------- */
 
 static void answer_roles(struct v1_call *c)
@@ -159,6 +169,7 @@ static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/users/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
     {V1_ROUTE(ROUTE_PATCH, "/users/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change},
     {V1_ROUTE(ROUTE_DELETE, "/users/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
+    {V1_ROUTE(ROUTE_DELETE, "/users/{id}/second-factor", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove_factor},
     {V1_ROUTE(ROUTE_GET, "/roles", ROUTE_LOGIN), V1_NO_BODY, 0, answer_roles},
 };
 

@@ -45,6 +45,18 @@ static enum err load_flows(struct store_session *s, struct going_back *g, struct
     return store_number(s, 0, &g->flow_runs, ec, "SELECT COUNT(*) FROM shardwheel_flow_run WHERE look_ms IS NOT NULL");
 }
 
+static enum err count_factors(struct store_session *s, int64_t *out, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (e || !features.own_complete)
+        return e;
+    return store_number(s, 0, out, ec,
+                        "SELECT COUNT(*) FROM shardwheel_factor f JOIN xxl_job_user u ON u.id = f.user_id WHERE "
+                        "f.since_ms IS NOT NULL");
+}
+
 enum err store_load_going_back(struct store_session *s, struct going_back *out, struct errctx *ec)
 {
     static const struct row_type counts =
@@ -68,6 +80,8 @@ enum err store_load_going_back(struct store_session *s, struct going_back *out, 
     if (e)
         return err_wrap(ec, e, "count flows");
     e = store_find_strong_users(s, &g.strong, ec);
+    if (!e)
+        e = count_factors(s, &g.factors, ec);
     if (e)
         return err_wrap(ec, e, "find users with strong passwords");
     e = count_left_open(s, &g.left_open, ec);
@@ -84,6 +98,6 @@ bool going_back_is_empty(const struct going_back *g)
     for (int kind = 0; kind < TRIGGER_KINDS; kind++)
         rows += g->later.kind[kind].count;
     return rows + g->time_zones + g->fixed_delays + g->validities + g->retry_waits + g->holds + g->resends +
-               g->retentions + g->watches + g->flow_runs + g->flows + g->strong.all ==
+               g->retentions + g->watches + g->flow_runs + g->flows + g->strong.all + g->factors ==
            0;
 }

@@ -33,7 +33,7 @@ static const struct row_type session_rows =
 
 /* Behind the columns of the user. */
 static const struct row_type facts_rows =
-    ROWS(struct login_facts, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP,
+    ROWS(struct login_facts, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP,
          FIELDS(struct login_facts, session.id, session.user_id, session.password, session.created_ms, session.used_ms,
                 session.expires_ms, session.lives_ms, session.address, session.agent, now_ms, token.id, token.name,
                 token.scopes, token.expires_ms, token.used_ms));

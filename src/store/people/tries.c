@@ -182,6 +182,8 @@ enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *d
         "session WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
         "token WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
         "outside WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
+        "factor WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
+        "recovery WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
         "password WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
         ("role WHERE user_id NOT IN (SELECT id FROM xxl_job_user WHERE role = 0 AND COALESCE(permission, '') = '')"),
     };

@@ -36,7 +36,10 @@ enum err users_start(struct store_session *s, struct errctx *ec)
 
 enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec)
 {
-    struct user u = {.id = db_int(rows, 0), .role = db_int(rows, 3), .seen_ms = db_int(rows, 11)};
+    struct user u = {.id = db_int(rows, 0),
+                     .role = db_int(rows, 3),
+                     .factor_ms = db_int(rows, 9),
+                     .seen_ms = db_int(rows, 12)};
 
     u.name = str_copy(db_text_or_empty(rows, 1));
     u.permission = str_copy(db_text(rows, 4));
@@ -45,8 +48,8 @@ enum err users_read(const struct db_rows *rows, struct user *out, struct errctx 
     snprintf(u.own_role, sizeof u.own_role, "%s", db_text_or_empty(rows, 5));
     if (!strcmp(u.password, db_text_or_empty(rows, 7)))
         snprintf(u.strong, sizeof u.strong, "%s", db_text_or_empty(rows, 8));
-    snprintf(u.token, sizeof u.token, "%s", db_text_or_empty(rows, 9));
-    snprintf(u.source, sizeof u.source, "%s", db_text_or_empty(rows, 10));
+    snprintf(u.token, sizeof u.token, "%s", db_text_or_empty(rows, 10));
+    snprintf(u.source, sizeof u.source, "%s", db_text_or_empty(rows, 11));
     if (!u.name || (db_text(rows, 4) && !u.permission) || (db_text(rows, 6) && !u.own_groups)) {
         user_fini(&u);
         return err_set(ec, ERR_NOMEM, "out of memory");

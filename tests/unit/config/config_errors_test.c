@@ -178,6 +178,7 @@ static void every_key_keeps_its_bounds(void **state)
         case KIND_AUTO_OFF:
         case KIND_SHORT_LONG:
         case KIND_PASSWORDS:
+        case KIND_ROLES:
         case KIND_LEVEL:
         case KIND_FORMAT:
         case KIND_LEVELS:
@@ -396,7 +397,8 @@ static void no_password_of_the_command_line_is_told(void **state)
     check_error(ARGS("--spring.datasource.password", "s3cret"), NO_ENV, "\"--spring.datasource.password\"");
     check_error(ARGS("--=s3cret"), NO_ENV, "command line: \"--=...\"");
     check_error(ARGS("ctl", "flows"), NO_ENV,
-                "later, cancel-later, going-back, why, after-restore, set-password, doctor or flow;");
+                "later, cancel-later, going-back, why, after-restore, set-password, reset-second-factor, doctor or "
+                "flow;");
     check_error(ARGS("ctl", "flow"), NO_ENV, "expected list, show, apply, diff,");
     check_error(ARGS("ctl", "flow", "start-all"), NO_ENV, "cancel, rerun or step;");
     check_error(ARGS("ctl", "flow", "show"), NO_ENV,
