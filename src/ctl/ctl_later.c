@@ -183,7 +183,7 @@ struct fact {
     int64_t first_s; /* 0: it has none */
 };
 
-#define FACTS_MAX 20
+#define FACTS_MAX 24
 
 static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
 {

@@ -36,10 +36,8 @@ enum err users_start(struct store_session *s, struct errctx *ec)
 
 enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec)
 {
-    struct user u = {.id = db_int(rows, 0),
-                     .role = db_int(rows, 3),
-                     .factor_ms = db_int(rows, 9),
-                     .seen_ms = db_int(rows, 12)};
+    struct user u = {
+        .id = db_int(rows, 0), .role = db_int(rows, 3), .factor_ms = db_int(rows, 9), .seen_ms = db_int(rows, 12)};
 
     u.name = str_copy(db_text_or_empty(rows, 1));
     u.permission = str_copy(db_text(rows, 4));

@@ -315,7 +315,8 @@ static enum err log_in(struct admin *a, struct store_session *s, const struct ou
     if (e)
         return e;
     admin_get_outside_limits(a, &session_ms, &tokens_ms);
-    return login_let_in(a, s, NULL, NULL, false, session_ms < SESSION_IDLE_MS ? session_ms : SESSION_IDLE_MS, from, login, r);
+    return login_let_in(a, s, NULL, NULL, false, session_ms < SESSION_IDLE_MS ? session_ms : SESSION_IDLE_MS, from,
+                        login, r);
 }
 
 enum err admin_login_outside(struct admin *a, const struct outside_person *person, const struct origin *from,
