@@ -48,7 +48,7 @@ describe.each(looks)('$name', (look) => {
       for (const href of found) links.add(href.replace(/[?#].*/, ''))
       for (const problem of p.problems) wrong.push(`${place.name}: ${problem}`)
     }
-    const known = /\/(|jobs|flows|import|runs|executors|cluster|alarms|users|tokens|account|audit|settings|help|login)$|\/(jobs|runs|executors)\/\d+(\/[a-z]+)?$/
+    const known = /\/(|jobs|flows|import|runs|executors|cluster|alarms|users|tokens|account|audit|settings|help|login)$|\/(jobs|flows|flow-runs|runs|executors)\/\d+(\/[a-z]+)?$|\/flows\/new$/
     for (const href of links) {
       if (!href.startsWith(p.url)) continue
       const answer = await p.context.request.get(href)
