@@ -257,6 +257,15 @@ def test_a_version_is_saved_once(site):
     assert [item["version"] for item in rest["items"]] == [1] and rest["next"] is None
     assert site.admin.good("GET", f"/flows/{flow['id']}/versions/1")["document"] == flow["document"]
     assert site.admin.good("GET", f"/flows/{flow['id']}/versions/3")["document"] == third
+    path = f"/flows/{flow['id']}/versions"
+    assert site.admin.good("GET", path + "/3/diff") == {
+        "from": 2, "version": 3, "lines": ['~ description: "second" -> "third"']}
+    assert site.admin.good("GET", path + "/1/diff?from=3")["lines"] == ['~ description: "third" -> none']
+    assert site.admin.good("GET", path + "/3/diff?from=3")["lines"] == []
+    for wrong in ("/1/diff", "/3/diff?from=0", "/3/diff?from=x"):
+        site.admin.refused("GET", path + wrong, field="from")
+    for unknown in ("/4/diff", "/3/diff?from=9"):
+        site.admin.refused("GET", path + unknown, status=404, field="version")
     site.admin.refused("GET", f"/flows/{flow['id']}/versions/4", status=404, kind="unknown", field="version")
     assert site.audit(flow) == ["flow.create", "flow.update", "flow.update"]
     after = json.loads(site.tables.value("SELECT after_json FROM shardwheel_audit WHERE action = 'flow.update' AND "
@@ -689,6 +698,13 @@ def test_who_sees_one_group_sees_the_rest_as_boxes(site):
     site.settle(run, 1, [{"state": 2, "result": "open"}, {
         "state": 3, "log_id": log_id, "result": "hidden", "message": "hidden", "address": "hidden", "code": 500,
         "started_ms": 1000, "ended_ms": 2000, "items": 1}])
+    changed = {**flow["document"], "steps": [{**steps[0], "param": "q"}, {**steps[1], "param": "other secret"}, steps[2]]}
+    site.admin.good("PUT", f"/flows/{flow['id']}", {"document": changed, "version": 1})
+    diff = f"/flows/{flow['id']}/versions/2/diff"
+    assert len(site.admin.good("GET", diff)["lines"]) == 2
+    assert site.ann.good("GET", diff)["lines"] == ['~ step mine: param: "p" -> "q"']
+    site.nobody.refused("GET", diff, status=403)
+    site.admin.good("PUT", f"/flows/{flow['id']}", {"document": flow["document"], "version": 2})
     box = {"name": "theirs", "type": "job", "closed": True}
     closed_edges = [edges[0], {"from": "theirs", "to": "ask"}]
     for path in (f"/flows/{flow['id']}", f"/flows/{flow['id']}/versions/1", f"/flow-runs/{run['id']}"):

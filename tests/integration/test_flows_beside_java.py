@@ -17,10 +17,10 @@ def wait_guard(node):
 
 def seen(flows):
     """All that flows have written."""
-    return [flows.tables.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for table in (
-        "shardwheel_flow", "shardwheel_flow_run", "shardwheel_flow_step", "shardwheel_flow_item",
-        "shardwheel_flow_fire")] + [flows.tables.rows("SELECT id, trigger_code, handle_code FROM xxl_job_log WHERE "
-                                                      "job_id IN (SELECT id FROM xxl_job_info WHERE trigger_status = 0)")]
+    tables = ("flow", "flow_run", "flow_step", "flow_item", "flow_fire")
+    return [flows.tables.rows(f"SELECT * FROM shardwheel_{table} ORDER BY 1, 2") for table in tables] + [
+        flows.tables.rows("SELECT l.id, l.trigger_code, l.handle_code FROM xxl_job_log l JOIN xxl_job_info j ON j.id = "
+                          "l.job_id WHERE j.trigger_status = 0 ORDER BY l.id")]
 
 
 @pytest.mark.parametrize("version", ["2.4.2", "3.3.2"])

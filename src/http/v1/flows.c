@@ -239,6 +239,54 @@ static void answer_version(struct v1_call *c)
     flow_version_rows_fini(&list);
 }
 
+/* As the caller sees it: closed steps are boxes. */
+static bool take_version(struct v1_call *c, int64_t id, int64_t version, struct buf *out)
+{
+    struct flow_version_rows list = {0};
+    struct flow_box *boxes = NULL;
+    size_t box_count = 0;
+
+    if (v1_has_failed(c, admin_load_flow_version(c->admin, c->actor, id, version, &list, &boxes, &box_count, &c->why)))
+        return false;
+    flow_put_document(out, NULL, list.rows[0].document, boxes, box_count);
+    flow_boxes_destroy(boxes, box_count);
+    flow_version_rows_fini(&list);
+    return true;
+}
+
+static void put_lines(struct buf *out, struct buf *lines)
+{
+    char *rest = lines->data;
+
+    v1_put_list(out, "lines");
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (line[0])
+            v1_put_text(out, NULL, line);
+    v1_put_list_end(out);
+}
+
+static void answer_diff(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0), version = v1_path_id(c, 1);
+    int64_t from = v1_query_int(c, "from", 1, INT32_MAX, version - 1);
+    struct buf old = {0}, new = {0}, lines = {0};
+
+    if (!v1_is_refused(c) && from < 1)
+        v1_note(c, REFUSED_INVALID, "from", "from must be a version: there is none before the first one");
+    if (!v1_is_refused(c) && take_version(c, id, from, &old) && take_version(c, id, version, &new) &&
+        !v1_has_failed(c, flow_put_diff(&lines, old.data, old.len, new.data, new.len, &c->why.text))) {
+        v1_put_object(&c->r->body, NULL);
+        v1_put_int(&c->r->body, "from", from);
+        v1_put_int(&c->r->body, "version", version);
+        put_lines(&c->r->body, &lines);
+        v1_put_object_end(&c->r->body);
+    }
+    c->r->body.failed |= buf_failed(&old) || buf_failed(&new) || buf_failed(&lines);
+    buf_fini(&old);
+    buf_fini(&new);
+    buf_fini(&lines);
+}
+
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 static void answer_run(struct v1_call *c)
@@ -272,6 +320,7 @@ static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_POST, "/flows/{id}/stop", ROUTE_LOGIN), V1_NO_BODY, 0, answer_stop},
     {V1_ROUTE(ROUTE_GET, "/flows/{id}/versions", ROUTE_LOGIN), V1_NO_BODY, 0, answer_versions},
     {V1_ROUTE(ROUTE_GET, "/flows/{id}/versions/{version}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_version},
+    {V1_ROUTE(ROUTE_GET, "/flows/{id}/versions/{version}/diff", ROUTE_LOGIN), V1_NO_BODY, 0, answer_diff},
     {V1_ROUTE(ROUTE_POST, "/flows/{id}/runs", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_run},
 };
 
