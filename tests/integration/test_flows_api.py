@@ -698,7 +698,8 @@ def test_who_sees_one_group_sees_the_rest_as_boxes(site):
     site.settle(run, 1, [{"state": 2, "result": "open"}, {
         "state": 3, "log_id": log_id, "result": "hidden", "message": "hidden", "address": "hidden", "code": 500,
         "started_ms": 1000, "ended_ms": 2000, "items": 1}])
-    changed = {**flow["document"], "steps": [{**steps[0], "param": "q"}, {**steps[1], "param": "other secret"}, steps[2]]}
+    changed = {**flow["document"],
+               "steps": [{**steps[0], "param": "q"}, {**steps[1], "param": "other secret"}, steps[2]]}
     site.admin.good("PUT", f"/flows/{flow['id']}", {"document": changed, "version": 1})
     diff = f"/flows/{flow['id']}/versions/2/diff"
     assert len(site.admin.good("GET", diff)["lines"]) == 2
