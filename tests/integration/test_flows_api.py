@@ -570,6 +570,38 @@ def test_a_run_is_asked_once(site):
 
 
 @pytest.mark.asan
+def events(api, run):
+    found = api.good("GET", f"/flow-runs/{run['id']}/events")
+    assert found["incomplete"] is False
+    assert [e["at"] for e in found["items"]] == sorted(e["at"] for e in found["items"])
+    return [tuple(e[key] for key in ("what", "step", "state", "action", "who", "text")) for e in found["items"]]
+
+
+def test_a_run_tells_what_happened_in_order(site):
+    flow = site.add(site.job_one, site.job_two, whenRunning="parallel")
+    run, other = site.start(flow), site.start(flow)
+    who = "flow-admin"
+    now = site.tables.value("SELECT created_ms FROM shardwheel_flow_run WHERE id = %s", (run["id"],))
+    site.settle(run, 3, [
+        {"state": 2, "started_ms": now + 1, "ended_ms": now + 5},
+        {"state": 3, "started_ms": now + 5, "ended_ms": now + 7, "message": "it broke"}])
+    site.tables.execute("UPDATE shardwheel_flow_run SET started_ms = created_ms, ended_ms = %s, look_ms = NULL, message = "
+                        "'so did all' WHERE id = %s", (now + 7, run["id"]))
+    site.admin.good("POST", f"/flow-runs/{run['id']}/steps/s1/done", {"remark": "by <hand>"}, status=202)
+    site.admin.good("POST", f"/flow-runs/{other['id']}/cancel", status=202)
+    told = [("created", None, None, None, who, None), ("started", None, None, None, None, None),
+            ("stepStarted", "s0", None, None, None, None), ("stepEnded", "s0", "succeeded", None, None, None),
+            ("stepStarted", "s1", None, None, None, None), ("stepEnded", "s1", "failed", None, None, "it broke"),
+            ("ended", None, "failed", None, None, "so did all"), ("asked", "s1", None, "done", who, "by <hand>")]
+    assert events(site.admin, run) == told
+    # Who does not see the job of the step sees that something happened.
+    assert events(site.ann, run) == told[:5] + [("stepEnded", "s1", "failed", None, None, None), told[6],
+                                                ("asked", "s1", None, "done", who, None)]
+    assert [e[0] for e in events(site.admin, other)][-1] == "asked"
+    site.nobody.refused("GET", f"/flow-runs/{run['id']}/events", status=403)
+    site.admin.refused("GET", "/flow-runs/999/events", status=404)
+
+
 def test_what_may_be_asked_goes_by_the_step(site):
     flow = site.admin.good("POST", "/flows", {"document": {"name": site.name(), "steps": [
         {"name": "job", "type": "job", "jobId": site.job_one}, {"name": "ask", "type": "approval", "text": "?"},

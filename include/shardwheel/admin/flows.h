@@ -167,6 +167,11 @@ void flow_run_whole_fini(struct flow_run_whole *whole);
 /* REFUSED_UNKNOWN "id". */
 MUST_CHECK enum err admin_load_flow_run(struct admin *a, const struct actor *actor, int64_t id,
                                         struct flow_run_whole *out, struct refusal *r);
+/* What people have asked of a run that was loaded, oldest first: rows of audit whose `after` has the run's number, and
+ * the step and the remark where there are some. At most FLOW_ASKED_MAX; *cut: there may be more. */
+#define FLOW_ASKED_MAX 500
+MUST_CHECK enum err admin_load_flow_asked(struct admin *a, const struct flow_run_row *run, struct audit_page *out,
+                                          bool *cut, struct refusal *r);
 /* The same of one that who acts has just started: without the right to see it. Without steps. */
 MUST_CHECK enum err admin_show_started_run(struct admin *a, const struct actor *actor, int64_t id,
                                            struct flow_run_cards *out, struct refusal *r);

@@ -3,8 +3,11 @@
 #include "admin/flows/flows_impl.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ASKED_MS 2000
 
 void flow_run_whole_fini(struct flow_run_whole *whole)
 {
@@ -215,4 +218,40 @@ enum err admin_list_flow_items(struct admin *a, const struct actor *actor, int64
     if (!e)
         e = list_items(&v.reach, actor, v.flow, run_id, step, states, from, limit, out, r);
     return flow_close(a, &v, e, r);
+}
+
+/* ---- what was asked of it ---------------------------------------------------------------------------------------- */
+
+static bool is_of_run(const struct audit_row *row, int64_t run_id)
+{
+    char head[40];
+    int len = snprintf(head, sizeof head, "{\"run\":%" PRId64, run_id);
+
+    return row->after && strncmp(row->after, head, (size_t)len) == 0 &&
+           (row->after[len] == ',' || row->after[len] == '}');
+}
+
+enum err admin_load_flow_asked(struct admin *a, const struct flow_run_row *run, struct audit_page *out, bool *cut,
+                               struct refusal *r)
+{
+    const struct audit_filter filter = {
+        .action = "flow.", .target = run->flow_id, .from_ms = run->created_ms, .scope = AUDIT_OF_ALL};
+    struct store_session *s = NULL;
+    size_t kept = 0;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (!e)
+        e = store_load_audit(s, &filter, (struct history_place){INT64_MAX, INT64_MAX}, FLOW_ASKED_MAX, ASKED_MS, out,
+                             &r->text);
+    *cut = !e && out->count == FLOW_ASKED_MAX;
+    for (size_t i = 0; i < out->count && !e; i++)
+        if (is_of_run(&out->items[i].row, run->id))
+            out->items[kept++] = out->items[i];
+    out->count = e ? out->count : kept;
+    for (size_t i = 0; i < kept / 2; i++) { /* newest first */
+        struct audit_entry entry = out->items[i];
+        out->items[i] = out->items[kept - 1 - i];
+        out->items[kept - 1 - i] = entry;
+    }
+    return admin_end(a, s, e, r);
 }

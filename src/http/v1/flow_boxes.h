@@ -19,4 +19,7 @@ const char *flow_take_document(struct v1_call *c);
 /* Any member of the body that is an object, likewise; NULL when it is absent. */
 const char *flow_take_object(struct v1_call *c, const char *name, size_t max);
 
+/* flow_events.c */
+void flow_answer_events(struct v1_call *c);
+
 #endif

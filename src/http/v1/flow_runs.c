@@ -206,6 +206,7 @@ ANSWER(answer_reject, FLOW_ASK_REJECT, true)
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/flow-runs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
     {V1_ROUTE(ROUTE_GET, "/flow-runs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
+    {V1_ROUTE(ROUTE_GET, "/flow-runs/{id}/events", ROUTE_LOGIN), V1_NO_BODY, 0, flow_answer_events},
     {V1_ROUTE(ROUTE_POST, "/flow-runs/{id}/cancel", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_cancel},
     {V1_ROUTE(ROUTE_POST, "/flow-runs/{id}/rerun", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_rerun},
     {V1_ROUTE(ROUTE_GET, STEP "/items", ROUTE_LOGIN), V1_NO_BODY, 0, answer_items},
