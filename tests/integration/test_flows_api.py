@@ -585,8 +585,8 @@ def test_a_run_tells_what_happened_in_order(site):
     site.settle(run, 3, [
         {"state": 2, "started_ms": now + 1, "ended_ms": now + 5},
         {"state": 3, "started_ms": now + 5, "ended_ms": now + 7, "message": "it broke"}])
-    site.tables.execute("UPDATE shardwheel_flow_run SET started_ms = created_ms, ended_ms = %s, look_ms = NULL, message = "
-                        "'so did all' WHERE id = %s", (now + 7, run["id"]))
+    site.tables.execute("UPDATE shardwheel_flow_run SET started_ms = created_ms, ended_ms = %s, message = 'so did all' "
+                        "WHERE id = %s", (now + 7, run["id"]))
     site.admin.good("POST", f"/flow-runs/{run['id']}/steps/s1/done", {"remark": "by <hand>"}, status=202)
     site.admin.good("POST", f"/flow-runs/{other['id']}/cancel", status=202)
     told = [("created", None, None, None, who, None), ("started", None, None, None, None, None),
