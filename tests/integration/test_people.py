@@ -214,7 +214,7 @@ def test_roles_of_ours_are_nothing_to_a_java_admin(single):
     tag = v1(node, "GET", path, cookie=admin).headers["ETag"]
     assert form(node, "/user/update", {**change, "permission": "1"}, admin).code == 200
     assert v1(node, "GET", path, cookie=admin).json == {"id": change["id"], "username": "reader", "role": "user",
-                                                        "groups": [1], "secondFactor": False}
+                                                        "groups": [1], "source": None, "secondFactor": False}
     assert v1(node, "PATCH", path, {"password": "secret3"}, admin, **{"If-Match": tag}).status == 412
     assert v1(node, "PATCH", path, {"role": "runner", "groups": []}, admin).json["groups"] == []
     assert v1(node, "PATCH", "/users/1", {"role": "user", "groups": []}, admin).json["kind"] == "self"
