@@ -74,6 +74,17 @@ static enum err take_place(const char *url, struct place *out, struct errctx *ec
     return ERR_OK;
 }
 
+enum err fetch_begin(struct errctx *ec)
+{
+    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? ERR_OK
+                                                             : err_set(ec, ERR_NOMEM, "libcurl cannot be started");
+}
+
+void fetch_end(void)
+{
+    curl_global_cleanup();
+}
+
 enum err fetch_check_url(const char *url, struct errctx *ec)
 {
     struct place place;

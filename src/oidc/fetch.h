@@ -36,6 +36,9 @@ struct fetch_answer {
 };
 void fetch_answer_fini(struct fetch_answer *answer);
 
+/* Before the first fetch, and after the last; one each for one. */
+MUST_CHECK enum err fetch_begin(struct errctx *ec);
+void fetch_end(void);
 /* https, or http on a loopback address; ERR_INPUT says what is wrong. Pure. */
 MUST_CHECK enum err fetch_check_url(const char *url, struct errctx *ec);
 /* ERR_LOST: no answer, whose reason names the host. */

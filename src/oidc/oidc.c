@@ -59,6 +59,12 @@ enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, co
         free(o);
         return err_set(ec, ERR_NOMEM, "out of memory for OpenID Connect");
     }
+    e = fetch_begin(ec);
+    if (e) {
+        free(o->memory);
+        free(o);
+        return e;
+    }
     o->clock = clock;
     o->places_mono_ms = o->asked_mono_ms = -1;
     atomic_init(&o->stopped, false);
@@ -82,6 +88,7 @@ void oidc_destroy(struct oidc *o)
 {
     if (!o)
         return;
+    fetch_end();
     mutex_fini(&o->lock);
     free(o->keys);
     free(o->memory);
