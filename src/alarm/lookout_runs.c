@@ -8,7 +8,7 @@
 
 #define PAGE_ROWS 2000
 #define PAGES_MAX 50          /* in a turn */
-#define YOUNG_MS 60000        /* a younger row may not have been sent; no run is long before */
+#define YOUNG_MS 20000        /* a younger row may not have been sent; no run is long before */
 #define SWEEP_MS (10 * 60000) /* rows that were sent late are found by then */
 #define USUAL_MS (10 * 60000) /* how long it is kept what is usual */
 #define USUAL_LOOKS_MAX 50    /* in a turn */

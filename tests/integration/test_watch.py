@@ -143,7 +143,7 @@ def test_long_runs_late_days_few_executors_and_late_shards(world, hooks):
                            executor_address="http://127.0.0.1:1/") for job in (long_job, usual_job, unknown_job)]
     done_job = old_job(tables, group, {"done_by": "00:00", "time_zone": "Pacific/Kiritimati"})
 
-    wait_until(lambda: len(told(hooks)) == 3, TURN, "three alarms")
+    wait_until(lambda: len(told(hooks)) == 3, 2 * TURN, "three alarms")
     by_job = {c.json["jobId"]: c.json for c in hooks.at("json")}
     assert by_job[long_job]["event"] == "long_run" and by_job[long_job]["logId"] == rows[0]
     assert by_job[usual_job]["reason"] == "a run takes longer than 120 s, three times the usual"
