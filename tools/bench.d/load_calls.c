@@ -197,17 +197,34 @@ static bool has_run(struct executor *x, int32_t job_id, bool kill)
     return found;
 }
 
-static void handle_log(const struct request *r, struct buf *out)
+/* Lines as a job may write them: no two are the same, and all are alike. */
+static void put_log(struct buf *out, int64_t log_id, int lines)
 {
-    static const char first[] = "{\"fromLineNum\":1,\"toLineNum\":1,\"logContent\":\"load_executor keeps no logs\\n\","
-                                "\"isEnd\":false}";
+    uint64_t random = (uint64_t)log_id * UINT64_C(6364136223846793005) + 1;
+
+    buf_append(out, "load_executor keeps no logs\\n", 29);
+    for (int i = 2; i <= lines; i++) {
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        buf_printf(out,
+                   "2026-11-27 10:%02d:%02d.%03d [load-%" PRId64
+                   "] INFO step %d: %d records read from shard %d, %d ms\\n",
+                   i / 60 % 60, i % 60, (int)(random >> 54), log_id, i, (int)(random >> 40 & 0xffff),
+                   (int)(random >> 33 & 31), (int)(random >> 20 & 0xfff));
+    }
+}
+
+static void handle_log(const struct executor *x, const struct request *r, struct buf *out)
+{
     int64_t from = member_of(r->body, "fromLineNum");
     struct buf part = {0}, body = {0};
 
-    if (from <= 1)
-        buf_append(&part, first, sizeof(first) - 1);
-    else
+    if (from <= 1) {
+        buf_printf(&part, "{\"fromLineNum\":1,\"toLineNum\":%d,\"logContent\":\"", x->opt.log_lines);
+        put_log(&part, member_of(r->body, "logId"), x->opt.log_lines);
+        buf_printf(&part, "\",\"isEnd\":false}");
+    } else {
         buf_printf(&part, "{\"fromLineNum\":%" PRId64 ",\"toLineNum\":0,\"logContent\":\"\",\"isEnd\":false}", from);
+    }
     buf_printf(&body, "{\"code\":200,\"msg\":\"Success\",\"content\":%.*s,\"data\":%.*s}", (int)part.len, part.data,
                (int)part.len, part.data);
     answer(out, r, body.data, body.len);
@@ -237,7 +254,7 @@ void calls_handle(struct executor *x, const struct request *r, struct buf *out)
         has_run(x, (int32_t)member_of(r->body, "jobId"), /*kill=*/true);
         answer_success(out, r);
     } else if (json_is(r->path, "/log")) {
-        handle_log(r, out);
+        handle_log(x, r, out);
     } else {
         answer_failure(out, r, "invalid request, uri-mapping(", r->path, ") not found.");
     }

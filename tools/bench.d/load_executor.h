@@ -52,6 +52,7 @@ struct options {
     const char *results_path; /* results that are there from the start */
     int beats;                /* 0: an executor; else nothing but so many registrations at once */
     int rounds;               /* of beats */
+    int log_lines;            /* of the log of each run */
     int max_pending;
 };
 

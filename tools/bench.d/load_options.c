@@ -37,6 +37,7 @@ static const char usage[] =
     "of\n"
     "                             its own (0)\n"
     "  --rounds R                 as often as that, one round when the one before is answered (1)\n"
+    "  --log-lines N              of each run, given to who asks for its log (1)\n"
     "misbehaviour:\n"
     "  --answer-delay-ms N        answer each request that late (0)\n"
     "  --slow-addresses K         only the last K addresses answer late (0: all of them)\n"
@@ -171,6 +172,7 @@ enum {
     OPT_BEATS,
     OPT_ROUNDS,
     OPT_CLOSE,
+    OPT_LOG_LINES,
     OPT_HELP,
 };
 
@@ -197,6 +199,7 @@ static const struct option long_options[] = {
     {"results", required_argument, NULL, OPT_RESULTS},
     {"beats", required_argument, NULL, OPT_BEATS},
     {"rounds", required_argument, NULL, OPT_ROUNDS},
+    {"log-lines", required_argument, NULL, OPT_LOG_LINES},
     {"close-addresses", required_argument, NULL, OPT_CLOSE},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
@@ -227,6 +230,7 @@ static void apply_option(struct options *o, int id, const char *name, const char
     case OPT_RESULTS: o->results_path = text; break;
     case OPT_BEATS: o->beats = parse_int(name, text, 0, 1000000); break;
     case OPT_ROUNDS: o->rounds = parse_int(name, text, 1, 1000); break;
+    case OPT_LOG_LINES: o->log_lines = parse_int(name, text, 1, 100000); break;
     case OPT_CLOSE: o->close_addresses = parse_int(name, text, 0, 60000); break;
     case OPT_HELP: fputs(usage, stdout); exit(0);
     default: die("unknown option, see --help"); /* getopt has named it */
@@ -249,6 +253,7 @@ void options_parse(int argc, char **argv, struct options *o)
         .admin_timeout_us = 3000000,
         .max_pending = 5000000,
         .rounds = 1,
+        .log_lines = 1,
     };
     while ((id = getopt_long(argc, argv, "", long_options, &index)) != -1)
         apply_option(o, id, id == '?' ? "" : long_options[index].name, optarg);

@@ -221,7 +221,7 @@ class Cluster:
             executor_port=None, addresses=self.site.addresses, admin_url=None, token=TOKEN,
             executor_admin=",".join(node.url for node in self.nodes), batch=50, callback_connections=None,
             callback_delay_ms=0, callback_form="array", generation="run", answer_delay_ms=0, fail_percent=0,
-            silent_addresses=0, close_addresses=0)
+            silent_addresses=0, close_addresses=0, log_lines=1)
 
     def _look(self):
         """(whether all is as it should be before a measurement, shards of each node or None)"""

@@ -121,7 +121,7 @@ class LoadExecutor:
             "callback-delay-ms": arguments.callback_delay_ms, "callback-form": arguments.callback_form,
             "generation": arguments.generation, "answer-delay-ms": arguments.answer_delay_ms,
             "fail-percent": arguments.fail_percent, "silent-addresses": arguments.silent_addresses,
-            "close-addresses": arguments.close_addresses, **more}
+            "close-addresses": arguments.close_addresses, "log-lines": arguments.log_lines, **more}
         if arguments.token:
             options["token"] = arguments.token
         if arguments.callback_connections:
@@ -362,6 +362,10 @@ class Run:
             result["index"] = self.jobs.has_index()
         if a.command == "slow":
             result["slow_addresses"] = len(self.slow_ports())
+        kept = self.jobs.kept_logs()
+        if kept:
+            result["kept_logs"] = kept
+            say(f"{kept['count']:,} logs are kept, {kept['bytes']:,} bytes of {kept['text_bytes']:,}")
         result["seconds"] = auditing.by_second(verdict)
         offences = auditing.worst(verdict.offences, 10)
         return result, auditing.summary(verdict, offences, auditing.explain(self.url, offences)) if offences else ""

@@ -159,6 +159,22 @@ class Jobs:
         return self._execute("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND job_group = %s",
                              [self.group_id])[0][0]
 
+    def _kept_of_group(self):
+        """The condition for kept logs of this group; None: the database has no table of them."""
+        if not self._execute("SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() "
+                             "AND table_name = 'shardwheel_kept_log'"):
+            return None
+        return "job_id IN (SELECT id FROM xxl_job_info WHERE job_group = %s)"
+
+    def kept_logs(self):
+        """Logs that nodes have kept of this group's runs, and their bytes, before and after they were compressed."""
+        where = self._kept_of_group()
+        if not where:
+            return None
+        count, text, data = self._execute("SELECT COUNT(*), COALESCE(SUM(text_bytes), 0), COALESCE(SUM(bytes), 0) "
+                                          f"FROM shardwheel_kept_log WHERE {where}", [self.group_id])[0]
+        return {"count": count, "text_bytes": int(text), "bytes": int(data)} if count else None
+
     def remove(self):
         """Takes away all that the run has left in the database, beside an admin that may still be at work there."""
         for left in reversed(range(TRIES)):
@@ -174,6 +190,9 @@ class Jobs:
         if self.made_index:
             self._execute("DROP INDEX i_shardwheel_next ON xxl_job_info")
             self.made_index = False
+        where = self._kept_of_group()
+        if where:
+            self._execute(f"DELETE FROM shardwheel_kept_log WHERE {where}", [self.group_id])
         # With a job of somebody else about, a row of theirs could come between the look and the truncation.
         alone = not self._execute("SELECT 1 FROM xxl_job_info WHERE job_group <> %s LIMIT 1", [self.group_id])
         for table in ("xxl_job_log", "xxl_job_info"):
