@@ -31,7 +31,7 @@ function limitsOf(schema) {
   for (const [name, property] of Object.entries(schema.properties)) {
     if (name === 'settings') continue // has limits of its own
     const { maxLength, minLength, minimum, maximum, enum: choices } = resolve(property)
-    const own = { maxLength, minLength, minimum, maximum, choices }
+    const own = { maxLength, minLength, minimum, maximum, choices: choices?.filter((one) => one !== null) }
     limits[name] = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
   }
   return limits

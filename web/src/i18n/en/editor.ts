@@ -41,6 +41,7 @@ export default {
     doneBy: 'Done by',
     tags: 'Tags',
     retentionDays: 'Log retention',
+    keptLogs: 'Kept logs',
   },
   hint: {
     author: 'The person responsible. For information only.',
@@ -61,6 +62,7 @@ export default {
     doneBy: 'Empty: no alarm. An alarm is sent when there is no success of the day by this time (HH:MM), in the time zone of the job. Days without a due time do not count.',
     tags: 'Labels to search for jobs. Press Enter to add one.',
     retentionDays: 'Empty: the value for all jobs ({key}).',
+    keptLogs: 'Logs of runs are kept on the nodes, and can be read when the executor is gone.',
     webhooks: 'Webhooks are set on the server. They get the alarms of all jobs.',
     webhooksLink: 'See the alarm channels',
     glueEdit: 'Edit the source in the',
@@ -82,6 +84,7 @@ export default {
     resendLost: 'With a Java admin a lost run fails.',
     tags: 'A Java admin does not show them.',
     retentionDays: 'A Java admin keeps the runs as long as those of all jobs.',
+    keptLogs: 'A Java admin keeps no logs.',
   },
   longestAuto: 'three times the usual duration',
   unit: { seconds: 's', days: 'days' },
@@ -212,5 +215,10 @@ export default {
     dayValue: 'Day',
     nth: 'The n-th',
     before: 'Days before',
+  },
+  keptLogs: {
+    off: 'of no run',
+    failed: 'of failed runs',
+    all: 'of all runs',
   },
 }

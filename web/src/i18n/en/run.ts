@@ -66,6 +66,8 @@ export default {
     again: 'Next attempt {time}.',
     full: '{n} lines loaded. The log continues.',
     readOn: 'Load more',
+    kept: "Kept log, fetched from the executor {time}. The executor's own log is not available.",
+    keptCut: 'It was too long: a line in it says what is missing.',
     end: {
       end: 'End of log: the run has ended.',
       'no-file': 'The executor has no log of this run. It may have been deleted.',

@@ -41,6 +41,7 @@ export default {
     doneBy: '每日最晚完成时间',
     tags: '标签',
     retentionDays: '日志保留天数',
+    keptLogs: '保留运行日志',
   },
   hint: {
     author: '任务的负责人，仅用于显示。',
@@ -61,6 +62,7 @@ export default {
     doneBy: '留空：不告警。到此时间（HH:MM，任务时区）当天还没有成功运行时告警。没有触发时间的日子不计。',
     tags: '用于查找任务。按回车添加。',
     retentionDays: '留空：与全部任务相同（{key}）。',
+    keptLogs: '由节点保留运行的执行日志，执行器下线后仍可查看。',
     webhooks: 'Webhook 在服务器上设置，接收全部任务的告警。',
     webhooksLink: '查看告警渠道',
     glueEdit: '请在此编辑源码：',
@@ -82,6 +84,7 @@ export default {
     resendLost: 'Java 调度中心不会重新下发，运行失败。',
     tags: 'Java 调度中心不显示标签。',
     retentionDays: 'Java 调度中心对全部任务使用相同的保留天数。',
+    keptLogs: 'Java 调度中心不保留执行日志。',
   },
   longestAuto: '平时耗时的三倍',
   unit: { seconds: '秒', days: '天' },
@@ -212,5 +215,10 @@ export default {
     dayValue: '日',
     nth: '第几个',
     before: '前几天',
+  },
+  keptLogs: {
+    off: '不保留',
+    failed: '失败的运行',
+    all: '全部运行',
   },
 }

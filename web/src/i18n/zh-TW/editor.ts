@@ -41,6 +41,7 @@ export default {
     doneBy: '每日最晚完成時間',
     tags: '標籤',
     retentionDays: '日誌保留天數',
+    keptLogs: '保留執行日誌',
   },
   hint: {
     author: '任務的負責人，僅供顯示。',
@@ -61,6 +62,7 @@ export default {
     doneBy: '留空：不告警。到此時間（HH:MM，任務時區）當天還沒有成功執行時告警。沒有觸發時間的日子不計。',
     tags: '用來尋找任務。按 Enter 新增。',
     retentionDays: '留空：與全部任務相同（{key}）。',
+    keptLogs: '由節點保留執行日誌，執行器離線後仍可檢視。',
     webhooks: 'Webhook 在伺服器上設定，接收全部任務的告警。',
     webhooksLink: '檢視告警管道',
     glueEdit: '請在此編輯原始碼：',
@@ -82,6 +84,7 @@ export default {
     resendLost: 'Java 調度中心不會重新派送，執行失敗。',
     tags: 'Java 調度中心不顯示標籤。',
     retentionDays: 'Java 調度中心對全部任務使用相同的保留天數。',
+    keptLogs: 'Java 調度中心不保留執行日誌。',
   },
   longestAuto: '平時耗時的三倍',
   unit: { seconds: '秒', days: '天' },
@@ -212,5 +215,10 @@ export default {
     dayValue: '日',
     nth: '第幾個',
     before: '前幾天',
+  },
+  keptLogs: {
+    off: '不保留',
+    failed: '失敗的執行',
+    all: '全部執行',
   },
 }

@@ -28,7 +28,7 @@ const SECTIONS: Record<Section, readonly Field[]> = {
   where: ['jobGroup', 'glueType', 'executorHandler', 'executorParam', 'executorRouteStrategy', 'executorBlockStrategy'],
   fail: ['executorTimeout', 'executorFailRetryCount', 'retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'resendLost', 'childJobId'],
   told: ['author', 'alarmEmail', 'successWithinSeconds', 'longestRunSeconds', 'doneBy'],
-  kept: ['name', 'tags', 'retentionDays'],
+  kept: ['name', 'tags', 'retentionDays', 'keptLogs'],
 }
 /** A job cannot be without them. */
 const NEEDED: readonly Field[] = ['name', 'author', 'schedule', 'jobGroup', 'glueType', 'executorHandler']
@@ -66,7 +66,7 @@ function settingOf(field: Field, job: Schemas['Job'], around: Around, t: Transla
     setting.value = t('job.settings.cluster', { zone: around.clusterZone })
   } else if (words !== undefined) {
     setting.value = words
-    setting.raw = field === 'resendLost' ? '' : raw
+    setting.raw = field === 'resendLost' || field === 'keptLogs' ? '' : raw
   } else if (!raw && UNSET[field]) {
     setting.value = t(UNSET[field])
   } else if (field === 'validFrom' || field === 'validUntil') {

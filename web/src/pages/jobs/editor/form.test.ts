@@ -41,6 +41,7 @@ const JOB: Job = {
     longestRunSeconds: null,
     doneBy: null,
     tags: ['a'],
+    keptLogs: null,
   },
   lastRun: null,
 }
@@ -58,6 +59,8 @@ test('every member of a job stands in the form', () => {
 test('only what differs is sent', () => {
   const base = formOf(JOB)
   expect(changeOf(base, formOf(JOB))).toEqual({})
+  expect(changeOf(base, edited({ keptLogs: 'all' }))).toEqual({ settings: { keptLogs: 'all' } })
+  expect(changeOf(edited({ keptLogs: 'all' }), base)).toEqual({ settings: { keptLogs: null } })
   expect(changeOf(base, edited({ executorTimeout: '60', name: 'x' }))).toEqual({ name: 'x', executorTimeout: 60 })
   expect(changeOf(base, edited({ tags: [], holdSeconds: '30', timeZone: 'UTC' }))).toEqual({
     settings: { tags: null, holdSeconds: 30, timeZone: 'UTC' },

@@ -37,8 +37,17 @@ const TEXTS = [
 ] as const
 /** Whole numbers: of the job, and of its settings, where an empty one is not set. */
 const NUMBERS = ['executorTimeout', 'executorFailRetryCount'] as const
-const OWN_NUMBERS = ['retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'retentionDays', 'successWithinSeconds', 'longestRunSeconds'] as const
-const OWN_TEXTS = ['timeZone', 'validFrom', 'validUntil', 'doneBy'] as const
+const OWN_NUMBERS = [
+  'retryWaitSeconds',
+  'retryWaitMaxSeconds',
+  'holdSeconds',
+  'retentionDays',
+  'successWithinSeconds',
+  'longestRunSeconds',
+] as const
+const OWN_TEXTS = ['timeZone', 'validFrom', 'validUntil', 'doneBy', 'keptLogs'] as const
+/** Runs whose logs are kept; not set: as shardwheel.kept-logs says. */
+export const KEPT_LOGS = ['off', 'failed', 'all'] as const
 
 type TextForm = Record<
   (typeof TEXTS)[number] | (typeof NUMBERS)[number] | (typeof OWN_NUMBERS)[number] | (typeof OWN_TEXTS)[number],
@@ -86,6 +95,7 @@ export const FORM_FIELDS = [
   'doneBy',
   'tags',
   'retentionDays',
+  'keptLogs',
 ] as const
 export type SettingField = (typeof FORM_FIELDS)[number]
 
@@ -117,9 +127,17 @@ export function newForm(author: string, group?: number): JobForm {
     retryWaitMaxSeconds: '',
     holdSeconds: '',
     retentionDays: '',
-    successWithinSeconds: '',
-    longestRunSeconds: '',
-    doneBy: '',
+const OWN_NUMBERS = [
+  'retryWaitSeconds',
+  'retryWaitMaxSeconds',
+  'holdSeconds',
+  'retentionDays',
+  'successWithinSeconds',
+  'longestRunSeconds',
+] as const
+const OWN_TEXTS = ['timeZone', 'validFrom', 'validUntil', 'doneBy', 'keptLogs'] as const
+/** Runs whose logs are kept; not set: as shardwheel.kept-logs says. */
+export const KEPT_LOGS = ['off', 'failed', 'all'] as const
     resendLost: false,
     tags: [],
   }

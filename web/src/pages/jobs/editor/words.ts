@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** words: values of settings as people read them. Pure. */
-import { BLOCKS, GLUE_TYPES, MISFIRES, ROUTES, type SettingField } from './form'
+import { BLOCKS, GLUE_TYPES, KEPT_LOGS, MISFIRES, ROUTES, type SettingField } from './form'
 import type { MessageKey, Translate } from '@/i18n'
 
 export type Field = SettingField | 'glueType'
@@ -13,6 +13,7 @@ export function codeWords(field: Field, raw: string, t: Translate): string | und
   if (field === 'executorRouteStrategy' && has(ROUTES, raw)) return t(`editor.route.${raw}`)
   if (field === 'executorBlockStrategy' && has(BLOCKS, raw)) return t(`editor.block.${raw}`)
   if (field === 'glueType' && has(GLUE_TYPES, raw)) return t(`editor.glue.${raw}`)
+  if (field === 'keptLogs' && has(KEPT_LOGS, raw)) return t(`editor.keptLogs.${raw}`)
   if (field === 'resendLost') return t(raw === 'true' ? 'common.yes' : 'common.no')
   return undefined
 }
@@ -25,6 +26,7 @@ export const UNSET: Partial<Record<Field, MessageKey>> = {
   retryWaitMaxSeconds: 'job.settings.none',
   holdSeconds: 'job.settings.failsAtOnce',
   retentionDays: 'job.settings.asAll',
+  keptLogs: 'job.settings.asAll',
   executorParam: 'job.settings.empty',
   alarmEmail: 'job.settings.none',
   childJobId: 'job.settings.none',

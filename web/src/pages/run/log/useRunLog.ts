@@ -18,6 +18,9 @@ export function useRunLog(id: number) {
   const count = ref(0)
   const end = ref<LogEnd>()
   const trouble = ref<string | null>(null)
+  /** When the executor gave the copy that is shown; undefined: it is the executor's own log. */
+  const keptAt = ref<string>()
+  const isCut = ref(false)
   const error = shallowRef<unknown>()
   /** When it is tried again. */
   const againAt = ref(0)
@@ -55,6 +58,8 @@ export function useRunLog(id: number) {
     next = page.nextLine
     count.value = text.length
     trouble.value = page.trouble
+    keptAt.value = page.keptAt ?? undefined
+    isCut.value = page.isCut
     if (page.ended) end.value = page.reason ?? 'end'
     if (page.ended) return undefined
     return { ms: pauseAfter(page.lines.length, quiet), got: page.lines.length }
@@ -95,6 +100,8 @@ export function useRunLog(id: number) {
     count,
     end,
     trouble,
+    keptAt,
+    isCut,
     error,
     againAt,
     isFull,
