@@ -18,9 +18,9 @@
 #include <ucontext.h>
 
 #if WITH_ASAN
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 
-/* The shadow of a stack is cleared at each change; from this size on by calls of the kernel, which take far longer. */
+/* The shadow of a new stack is cleared; from this size on by calls of the kernel, which take far longer. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -177,6 +177,18 @@ static void change_over(struct fiber *self, struct fiber *next)
         _longjmp(next->jump, 1);
     setcontext(&next->context);
     abort();
+}
+
+/* AddressSanitizer takes a stack that is changed to for a new one, and clears what it knows of it, each time. Here it is new
+ * once, and may lie where another was. */
+static void forget_stack(struct fiber *f)
+{
+#if WITH_ASAN
+    __asan_unpoison_memory_region(f->stack, STACK_BYTES);
+    f->context.uc_stack.ss_size = 0;
+#else
+    (void)f;
+#endif
 }
 
 static void switch_to(struct fiber *next)
@@ -341,6 +353,7 @@ enum err thread_start(struct thread *thread, const char *name, void (*run)(void 
     f->context.uc_stack.ss_size = STACK_BYTES;
     f->context.uc_link = NULL;
     makecontext(&f->context, fiber_main, 0);
+    forget_stack(f);
     memcpy(&thread->t, &f, sizeof f);
     thread->running = true;
     return ERR_OK;
