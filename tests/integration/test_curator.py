@@ -28,9 +28,12 @@ def owned(shard, *nodes):
 
 
 def shard_of(node):
-    """The first shard that the node owns."""
-    metrics = node.metrics()
-    return next(k for k in range(8) if metrics[f'shardwheel_shard_owned{{shard="{k}"}}'])
+    """The first shard that the node owns; what it gives back for its age it may have all at once."""
+    def all_owned():
+        metrics = node.metrics()
+        return [k for k in range(8) if metrics[f'shardwheel_shard_owned{{shard="{k}"}}']]
+
+    return wait_until(all_owned, 20, f"{node.name} to own a shard")[0]
 
 
 def tickets(zookeeper, cluster, shard):
