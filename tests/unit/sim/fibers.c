@@ -179,8 +179,8 @@ static void change_over(struct fiber *self, struct fiber *next)
     abort();
 }
 
-/* AddressSanitizer takes a stack that is changed to for a new one, and clears what it knows of it, each time. Here it is
- * new once, and may lie where another was. */
+/* AddressSanitizer takes a stack that is changed to for a new one, and clears what it knows of it, each time. Here it
+ * is new once, and may lie where another was. */
 static void forget_stack(struct fiber *f)
 {
 #if WITH_ASAN
