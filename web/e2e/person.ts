@@ -77,7 +77,8 @@ export class Person {
     })
     page.on('request', (r) => {
       const at = new URL(r.url())
-      if (/^https?:$/.test(at.protocol) && at.host !== new URL(url).host) problems.push(`asks another host: ${r.url()}`)
+      const hosts = [url, stage.provider ?? url].map((own) => new URL(own).host)
+      if (/^https?:$/.test(at.protocol) && !hosts.includes(at.host)) problems.push(`asks another host: ${r.url()}`)
     })
     page.on('dialog', (d) => {
       problems.push(`dialog: ${d.message()}`)

@@ -16,6 +16,8 @@ export interface Stage {
   /** Users: name to password. */
   users: Record<string, string>
   language: Language
+  /** The address of a provider of logins, where there is one. */
+  provider?: string
   /** Where clicks, pictures and traces go. */
   out: string
 }

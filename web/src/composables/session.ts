@@ -7,12 +7,13 @@
  *   can('run', job.jobGroup)
  */
 import { computed, readonly, ref } from 'vue'
-import { api, ApiError, askOnce, type Schemas } from '@/api/client'
+import { api, ApiError, askOnce, context, type Schemas } from '@/api/client'
 import { queryClient } from '@/api/query'
 import { tellLogin } from '@/api/relogin'
 
 export type Right = 'read' | 'run' | 'write' | 'admin'
 type Session = Schemas['Session']
+export type LoginWays = Schemas['LoginWays']
 
 const session = ref<Session | null>(null)
 let asked = false
@@ -30,16 +31,37 @@ export async function loadSession(): Promise<Session | null> {
   return session.value
 }
 
-export async function logIn(username: string, password: string, remember: boolean): Promise<void> {
+/** What the login page offers. */
+export function loadWays(): Promise<LoginWays> {
+  return askOnce(() => api.GET('/api/v1/login'))
+}
+
+function take(next: Session): void {
   const before = session.value?.username
-  session.value = await askOnce(() => api.POST('/api/v1/session', { body: { username, password, remember } }))
+  session.value = next
   asked = true
-  if (before !== undefined && before !== session.value?.username) queryClient.clear()
+  if (before !== undefined && before !== next.username) queryClient.clear()
   tellLogin()
   void queryClient.invalidateQueries()
 }
 
-export async function logOut(): Promise<void> {
+/** Somebody may have logged in in another tab: whether that is so. */
+export async function lookAgain(): Promise<boolean> {
+  try {
+    take(await askOnce(() => api.GET('/api/v1/session')))
+    return true
+  } catch {
+    return false
+  }
+}
+
+export async function logIn(username: string, password: string, remember: boolean): Promise<void> {
+  take(await askOnce(() => api.POST('/api/v1/session', { body: { username, password, remember } })))
+}
+
+/** True: the browser is on its way to the provider, to log out there as well. */
+export async function logOut(): Promise<boolean> {
+  const isOutside = session.value?.source === 'oidc'
   try {
     await askOnce(() => api.DELETE('/api/v1/session'))
   } catch (e) {
@@ -47,6 +69,8 @@ export async function logOut(): Promise<void> {
   }
   session.value = null
   queryClient.clear()
+  if (isOutside) location.assign(`${context}/auth/oidc/logout`)
+  return isOutside
 }
 
 export function can(right: Right, group?: number): boolean {

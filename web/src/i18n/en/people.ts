@@ -19,6 +19,9 @@ export default {
     needPassword: 'The password must have 4 to 20 characters.',
     removeTitle: 'Delete {name}?',
     removeText: 'The user can no longer log in. The sessions and API tokens of the user end immediately. The entries in the audit log are kept.',
+    source: 'from {source}',
+    sourceNote: 'Role, groups and password come from {source} at each login. They cannot be changed here.',
+    sources: { oidc: 'OpenID Connect', ldap: 'LDAP' },
     roleText: {
       admin: 'Can do everything: groups, users, settings, the cluster.',
       user: 'In these groups: view and run jobs, kill runs, edit jobs and GLUE, clear runs.',

@@ -19,6 +19,9 @@ export default {
     needPassword: '密码需要 4 到 20 个字符。',
     removeTitle: '删除用户 {name}？',
     removeText: '该用户将无法登录，其会话和 API 令牌立即失效。操作记录仍保留在审计中。',
+    source: '来自 {source}',
+    sourceNote: '角色、执行器权限和密码在每次登录时取自 {source}，不能在此修改。',
+    sources: { oidc: 'OpenID Connect', ldap: 'LDAP' },
     roleText: {
       admin: '拥有全部权限：执行器、用户、设置、集群。',
       user: '在下列执行器中：查看、执行任务，终止运行，修改任务和 GLUE，清理日志。',

@@ -19,6 +19,9 @@ export default {
     needPassword: '密碼需要 4 到 20 個字元。',
     removeTitle: '刪除使用者 {name}？',
     removeText: '該使用者將無法登入，其工作階段與 API 權杖立即失效。操作紀錄仍保留在稽核中。',
+    source: '來自 {source}',
+    sourceNote: '角色、執行器權限與密碼在每次登入時取自 {source}，不能在此修改。',
+    sources: { oidc: 'OpenID Connect', ldap: 'LDAP' },
     roleText: {
       admin: '擁有全部權限：執行器、使用者、設定、叢集。',
       user: '在下列執行器中：檢視、執行任務，終止執行，修改任務與 GLUE，清理日誌。',

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { changesOf, findMistakes, formOf, groupsOf, type User } from './users'
 
-const ann: User = { id: 2, username: 'ann', role: 'user', groups: [1, 3] }
+const ann: User = { id: 2, username: 'ann', role: 'user', groups: [1, 3], source: null }
 
 describe('groups of a user', () => {
   it('are all for an administrator, and for a reader who has all', () => {
