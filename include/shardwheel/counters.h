@@ -104,6 +104,8 @@
     X(ALARMS_QUEUED, GAUGE, "shardwheel_alarms_queued", "", "Alarm messages that wait to be sent.")                    \
     X(EXECUTORS_SEEN, GAUGE, "shardwheel_executors", "",                                                               \
       "Registered executor addresses. Only on the node that sends alarms; 0 on others.")                               \
+    X(WATCH_OPEN, GAUGE, "shardwheel_alarms_open", "",                                                                 \
+      "Open alarms on what did not happen. Only on the node that sends alarms; 0 on others.")                          \
     X(EXECUTOR_GROUPS, GAUGE, "shardwheel_executor_groups", "state=\"online\"",                                        \
       "Automatic executor groups with an address (online) and without (offline).")                                     \
     X(EXECUTOR_GROUPS_OFFLINE, GAUGE, "shardwheel_executor_groups", "state=\"offline\"", "")                           \

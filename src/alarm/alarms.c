@@ -308,8 +308,10 @@ static enum err hold(struct alarms *a, struct store_session *s, struct errctx *e
         lookout_reset(&a->lookout);
         a->slow_mono_ms = now_ms;
     }
-    if (!held)
+    if (!held) {
         counters_set(a->counters, COUNTER_EXECUTORS_SEEN, 0);
+        counters_set(a->counters, COUNTER_WATCH_OPEN, 0);
+    }
     a->held = held;
     return ERR_OK;
 }

@@ -204,8 +204,7 @@ static enum err look(struct lookout *w, struct store_session *s, int64_t now_ms,
     return e ? e : lookout_look_at_shards(w, s, now_ms, ec);
 }
 
-enum err lookout_turn(struct lookout *w, struct store_session *s, const char *incarnation, size_t *open,
-                      struct errctx *ec)
+enum err lookout_turn(struct lookout *w, struct store_session *s, const char *incarnation, struct errctx *ec)
 {
     int64_t now_ms = clock_mono_ms(w->clock);
     enum err e = ERR_OK;
@@ -226,6 +225,5 @@ enum err lookout_turn(struct lookout *w, struct store_session *s, const char *in
         if (w->changes[i].what == WATCH_OPENS)
             log_info("alarm", "event=watch_opened kind=%s target=%lld detail=%s", watch_kind_name(w->changes[i].kind),
                      (long long)w->changes[i].target, log_quote(w->changes[i].detail).s);
-    *open = w->states.count;
     return e;
 }

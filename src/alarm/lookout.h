@@ -74,8 +74,8 @@ struct lookout {
 
 void lookout_init(struct lookout *w, const struct clock *clock, const struct zone *zone, int64_t max_year);
 void lookout_reset(struct lookout *w); /* what is kept is of another time */
-/* ERR_STATE: that node has not the lease any more. *open: states that there are. */
-MUST_CHECK enum err lookout_turn(struct lookout *w, struct store_session *s, const char *incarnation, size_t *open,
+/* ERR_STATE: that node has not the lease any more. */
+MUST_CHECK enum err lookout_turn(struct lookout *w, struct store_session *s, const char *incarnation,
                                  struct errctx *ec);
 
 /* ---- parts of a turn --------------------------------------------------------------------------------------------- */

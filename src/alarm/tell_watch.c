@@ -149,16 +149,17 @@ static enum err tell_held(struct alarms *a, struct store_session *s, const struc
 enum err alarms_tell_watch(struct alarms *a, struct store_session *s, struct errctx *ec)
 {
     struct watch_states states = {0};
-    size_t open = 0;
     enum err e;
 
     if (!a->opts.zone)
         return ERR_OK;
-    e = lookout_turn(&a->lookout, s, a->opts.incarnation, &open, ec);
+    e = lookout_turn(&a->lookout, s, a->opts.incarnation, ec);
     if (!e)
         e = store_load_watch_states(s, &states, ec);
-    if (!e)
+    if (!e) {
+        counters_set(a->counters, COUNTER_WATCH_OPEN, (int64_t)states.count);
         e = tell_states(a, s, &states, ec);
+    }
     if (!e)
         e = tell_held(a, s, &states, ec);
     watch_states_fini(&states);
