@@ -8,6 +8,8 @@ const ding: Channel = {
   kind: 'dingtalk',
   host: 'https://oapi.dingtalk.com',
   groups: ['pay'],
+  tags: [],
+  quiet: null,
   hasSecret: true,
   changedAt: null,
   leftOut: null,
@@ -53,4 +55,11 @@ it('says what usually helps', () => {
   expect(adviseOn('HTTP status 429: rate_limited')).toBe('busy')
   expect(adviseOn('the name m leads to addresses that may not be called')).toBe('forbidden')
   expect(adviseOn('HTTP status 500: oops')).toBe('other')
+})
+
+it('tags and quiet hours are sent where they differ', () => {
+  const form = { ...formOf(ding), tags: ['night'], quiet: ' 22:00-07:00 ' }
+  expect(changedBody(form, ding)).toEqual({ tags: ['night'], quiet: '22:00-07:00' })
+  expect(changedBody({ ...form, tags: [], quiet: '' }, { ...ding, tags: ['night'], quiet: '22:00-07:00' })).toEqual({ tags: [], quiet: null })
+  expect(newBody({ ...form, url: 'https://a/' })).toMatchObject({ tags: ['night'], quiet: '22:00-07:00' })
 })

@@ -16,11 +16,22 @@ export interface ChannelForm {
   dropSecret: boolean
   name: string
   groups: string[]
+  tags: string[]
+  quiet: string
 }
 
 export function formOf(channel: Channel | null): ChannelForm {
   const kind = WEBHOOK_KINDS.find((k) => k === channel?.kind) ?? 'dingtalk'
-  return { kind, url: '', secret: '', dropSecret: false, name: channel?.name ?? '', groups: [...(channel?.groups ?? [])] }
+  return {
+    kind,
+    url: '',
+    secret: '',
+    dropSecret: false,
+    name: channel?.name ?? '',
+    groups: [...(channel?.groups ?? [])],
+    tags: [...(channel?.tags ?? [])],
+    quiet: channel?.quiet ?? '',
+  }
 }
 
 /** Which of them sign with a secret. */
@@ -40,11 +51,15 @@ export interface ChannelBody {
   secret?: string | null
   name?: string
   groups: string[]
+  tags?: string[]
+  quiet?: string | null
 }
 
 export function newBody(form: ChannelForm): ChannelBody {
   const body: ChannelBody = { kind: form.kind, url: form.url.trim(), groups: form.groups }
   if (form.name.trim()) body.name = form.name.trim()
+  if (form.tags.length) body.tags = form.tags
+  if (form.quiet.trim()) body.quiet = form.quiet.trim()
   if (hasSecret(form.kind) && form.secret) body.secret = form.secret
   return body
 }
@@ -56,6 +71,8 @@ export function changedBody(form: ChannelForm, channel: Channel): Partial<Channe
   if (form.url.trim()) body.url = form.url.trim()
   if (form.name.trim() && form.name.trim() !== channel.name) body.name = form.name.trim()
   if (form.groups.join() !== channel.groups.join()) body.groups = form.groups
+  if (form.tags.join() !== channel.tags.join()) body.tags = form.tags
+  if (form.quiet.trim() !== (channel.quiet ?? '')) body.quiet = form.quiet.trim() || null
   if (form.dropSecret || (channel.hasSecret && !hasSecret(form.kind))) body.secret = null
   else if (hasSecret(form.kind) && form.secret) body.secret = form.secret
   return body
