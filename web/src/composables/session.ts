@@ -36,12 +36,13 @@ export function loadWays(): Promise<LoginWays> {
   return askOnce(() => api.GET('/api/v1/login'))
 }
 
-function take(next: Session): void {
+/** `isTold`: pages that wait for a login go on. */
+function take(next: Session, isTold = true): void {
   const before = session.value?.username
   session.value = next
   asked = true
   if (before !== undefined && before !== next.username) queryClient.clear()
-  tellLogin()
+  if (isTold) tellLogin()
   void queryClient.invalidateQueries()
 }
 
@@ -55,8 +56,17 @@ export async function lookAgain(): Promise<boolean> {
   }
 }
 
-export async function logIn(username: string, password: string, remember: boolean): Promise<void> {
-  take(await askOnce(() => api.POST('/api/v1/session', { body: { username, password, remember } })))
+/** The recovery codes of a second factor that this login has set up. */
+export async function logIn(
+  username: string,
+  password: string,
+  remember: boolean,
+  code?: string,
+): Promise<readonly string[] | undefined> {
+  const body = { username, password, remember, ...(code ? { code } : {}) }
+  const { recoveryCodes, ...found } = await askOnce(() => api.POST('/api/v1/session', { body }))
+  take(found, !recoveryCodes)
+  return recoveryCodes
 }
 
 /** True: the browser is on its way to the provider, to log out there as well. */
@@ -82,6 +92,11 @@ export function can(right: Right, group?: number): boolean {
 /** The cluster, and what belongs to no group, is for these. */
 export function seesAll(): boolean {
   return can('admin') || session.value?.groups === null
+}
+
+/** Characters that a new password must have. */
+export function usePasswordLength() {
+  return { min: computed(() => session.value?.passwordMin ?? 4), max: computed(() => session.value?.passwordMax ?? 20) }
 }
 
 export function useSession() {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { changesOf, findMistakes, formOf, groupsOf, type User } from './users'
 
-const ann: User = { id: 2, username: 'ann', role: 'user', groups: [1, 3], source: null }
+const ann: User = { id: 2, username: 'ann', role: 'user', groups: [1, 3], source: null, secondFactor: false }
 
 describe('groups of a user', () => {
   it('are all for an administrator, and for a reader who has all', () => {
@@ -33,6 +33,12 @@ describe('mistakes', () => {
     expect(findMistakes({ ...formOf(null), username: 'bo', password: ' abc ' }, true)).toEqual(['password'])
     expect(findMistakes({ ...formOf(null), username: 'bo', password: 'x'.repeat(21) }, true)).toEqual(['password'])
     expect(findMistakes({ ...formOf(null), username: 'bo', password: '一二三四' }, true)).toEqual([])
+  })
+  it('of strong passwords: other bounds', () => {
+    const form = { ...formOf(null), username: 'bo' }
+    expect(findMistakes({ ...form, password: 'x'.repeat(7) }, true, 8, 128)).toEqual(['password'])
+    expect(findMistakes({ ...form, password: 'x'.repeat(128) }, true, 8, 128)).toEqual([])
+    expect(findMistakes({ ...form, password: 'x'.repeat(129) }, true, 8, 128)).toEqual(['password'])
   })
   it('of one that is there: the password may stay', () => {
     expect(findMistakes(formOf(ann), false)).toEqual([])

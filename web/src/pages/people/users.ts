@@ -36,16 +36,13 @@ export function groupsOf(form: UserForm): number[] | null {
   return [...form.groups].sort((a, b) => a - b)
 }
 
-function isPassword(text: string): boolean {
-  const length = [...text.trim()].length
-  return length >= 4 && length <= 20
-}
-
-export function findMistakes(form: UserForm, isNew: boolean): UserMistake[] {
+/** `min` and `max`: characters of a password, as the session says. */
+export function findMistakes(form: UserForm, isNew: boolean, min = 4, max = 20): UserMistake[] {
   const found: UserMistake[] = []
   const name = form.username.trim()
   if (isNew && (!name || [...name].length > 50)) found.push('name')
-  if ((isNew || form.password !== '') && !isPassword(form.password)) found.push('password')
+  const length = [...form.password.trim()].length
+  if ((isNew || form.password !== '') && (length < min || length > max)) found.push('password')
   return found
 }
 
