@@ -127,17 +127,10 @@ export function newForm(author: string, group?: number): JobForm {
     retryWaitMaxSeconds: '',
     holdSeconds: '',
     retentionDays: '',
-const OWN_NUMBERS = [
-  'retryWaitSeconds',
-  'retryWaitMaxSeconds',
-  'holdSeconds',
-  'retentionDays',
-  'successWithinSeconds',
-  'longestRunSeconds',
-] as const
-const OWN_TEXTS = ['timeZone', 'validFrom', 'validUntil', 'doneBy', 'keptLogs'] as const
-/** Runs whose logs are kept; not set: as shardwheel.kept-logs says. */
-export const KEPT_LOGS = ['off', 'failed', 'all'] as const
+    successWithinSeconds: '',
+    longestRunSeconds: '',
+    doneBy: '',
+    keptLogs: '',
     resendLost: false,
     tags: [],
   }

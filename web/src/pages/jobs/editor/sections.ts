@@ -10,8 +10,8 @@ export const MORE = {
   when: ['timeZone', 'validFrom', 'validUntil', 'misfireStrategy'],
   where: ['executorRouteStrategy', 'executorBlockStrategy'],
   fail: ['executorTimeout', 'executorFailRetryCount', 'retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'resendLost', 'childJobId'],
-  told: ['author', 'alarmEmail'],
-  kept: ['tags', 'retentionDays'],
+  told: ['author', 'alarmEmail', 'successWithinSeconds', 'longestRunSeconds', 'doneBy'],
+  kept: ['tags', 'retentionDays', 'keptLogs'],
 } as const satisfies Record<string, readonly SettingField[]>
 export type MoreSection = keyof typeof MORE
 /** Worth to be said also as they begin: each of them is a choice. */
