@@ -223,6 +223,14 @@ def test_who_likes_sets_it_up_changes_and_removes_it(both):
     assert world.tables.value("SELECT COUNT(*) FROM shardwheel_recovery") == 0
 
 
+def test_doctor_names_who_has_not_set_it_up(both):
+    world, node, other = both
+    codes = lambda each: [f["code"] for f in json.loads(ctl(each, "doctor", "--json", good=None))["findings"]]
+    assert "factor_waiting" in codes(node) and "factor_waiting" not in codes(other)
+    enrol(world, node)
+    assert "factor_waiting" not in codes(node)
+
+
 def test_what_was_begun_an_hour_ago_is_over(both):
     world, node, _ = both
     asked = begin(node)

@@ -59,6 +59,27 @@ static enum err check_password_forms(struct doctor *d, struct errctx *ec)
     return e;
 }
 
+/* Each of them is set up by whoever logs in first with the password. */
+static enum err check_factors(struct doctor *d, struct errctx *ec)
+{
+    const char *roles = d->config->second_factor;
+    struct words waiting = {0};
+    enum err e = ERR_OK;
+
+    if (d->features.own_complete && strcmp(roles, "none") != 0)
+        e = doctor_add_rows(
+            d, &waiting, ec,
+            "SELECT u.id, u.username FROM xxl_job_user u LEFT JOIN shardwheel_factor f ON f.user_id = u.id "
+            "LEFT JOIN shardwheel_role r ON r.user_id = u.id AND u.role = 0 AND COALESCE(u.permission, '') = '' "
+            "WHERE f.since_ms IS NULL AND ('%s' = 'all' OR FIND_IN_SET(CASE WHEN u.role = 1 THEN 'admin' "
+            "ELSE COALESCE(r.role, 'user') END, '%s')) LIMIT 1000",
+            roles, roles);
+    doctor_tell_list(d, DOCTOR_NOTE, "factor_waiting", "shardwheel.second-factor",
+                     "Ask them to log in: whoever knows the password can set it up.",
+                     "Users need a second factor and have not set it up yet", &waiting);
+    return e;
+}
+
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
 static enum err check_tokens(struct doctor *d, struct errctx *ec)
@@ -105,6 +126,8 @@ const struct doctor_check doctor_people_checks[] = {
      (const char *const[]){"user_no_admin", "user_no_password", "user_role_unknown", NULL}, DOCTOR_TABLES, check_users},
     {"password_forms", "Passwords are stored as they should be.",
      (const char *const[]){"passwords_original", "passwords_waiting", NULL}, DOCTOR_TABLES, check_password_forms},
+    {"second_factors", "Users who need a second factor have one.", (const char *const[]){"factor_waiting", NULL},
+     DOCTOR_TABLES, check_factors},
     {"tokens", "Tokens of api/v1 are valid and in use.", (const char *const[]){"token_expired", "token_unused", NULL},
      DOCTOR_TABLES, check_tokens},
     {"rows", "There are no rows of deleted jobs.", (const char *const[]){"leftovers", NULL}, DOCTOR_TABLES,
