@@ -74,6 +74,10 @@ def both(place):
 
 def test_a_login_sets_it_up_and_then_asks_for_it(both):
     world, node, other = both
+    def counted():
+        return [node.metrics()[f'shardwheel_logins_total{{result="{result}"}}'] for result in ("accepted", "refused")]
+
+    before = counted()
     assert begin(node, password="wrong").json["kind"] == "login"
     first = begin(node)
     assert (first.status, first.json["kind"], first.json["field"]) == (401, "code-setup", "code")
@@ -86,6 +90,7 @@ def test_a_login_sets_it_up_and_then_asks_for_it(both):
     done = begin(node, code=app.same())
     codes = done.json["recoveryCodes"]
     assert len(set(codes)) == 10 and is_known(node, cookie_of(done))
+    assert [now - then for now, then in zip(counted(), before)] == [1, 2]  # questions are neither
 
     for each in (node, other):  # one that has it is asked on every node
         assert begin(each).json["kind"] == "code-required"

@@ -124,21 +124,26 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
                       "this user does not log in with a password here: use your organization's login");
     }
     barred = right && admin_is_strict(a) && weak_is_password(form->password);
-    counters_add(a->counters, right && !barred ? COUNTER_LOGINS : COUNTER_LOGINS_REFUSED, 1);
+    if (!right || barred)
+        counters_add(a->counters, COUNTER_LOGINS_REFUSED, 1);
     if (barred)
         return refuse(r, REFUSED_OFF, NULL,
                       "the password is one that everybody knows, and shardwheel.security.strict is on: an "
                       "administrator must give you another");
     if (right && factor_is_asked(a, &login->user)) {
         e = factor_check_login(a, s, form, from, login, &factor, r);
-        if (e && r->kind == REFUSED_INVALID)
+        if (e && r->kind == REFUSED_INVALID) {
+            counters_add(a->counters, COUNTER_LOGINS_REFUSED, 1);
             login_note_refusal(a, s, &login->user, from);
+        }
         if (e)
             return e;
     }
-    if (right)
+    if (right) {
+        counters_add(a->counters, COUNTER_LOGINS, 1);
         return login_let_in(a, s, form->password, factor, form->row,
                             form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS, from, login, r);
+    }
     login_note_refusal(a, s, &login->user, from);
     return refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
 }
