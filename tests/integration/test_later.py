@@ -244,11 +244,11 @@ def test_going_back_lists_what_a_java_admin_will_not_do(world):
     tables.insert("shardwheel_flow_run", {"flow_id": flow, "version": 1, "state": 1, "kind": "M", "due_s": 1,
                                           "depth": 0, "who": "", "created_ms": 1, "look_ms": 0, "late_told": 0})
     settings(world, job, time_zone="Asia/Tokyo", fixed_delay_s=60, valid_until_s=due, retry_wait_s=5, hold_s=5,
-             resend_lost=1, retention_days=3)
+             resend_lost=1, retention_days=3, done_by="06:00")
 
     facts = json.loads(ctl(world, "going-back", "--json").stdout)
     for name in ("schedule", "retry", "manual", "parent", "api", "held", "timeZone", "fixedDelay", "validity",
-                 "retryWait", "hold", "resendLost", "retention", "flowRuns", "flows"):
+                 "retryWait", "hold", "resendLost", "retention", "flowRuns", "flows", "watch"):
         assert facts[name]["count"] == 1, name
     assert facts["manual"]["firstDueSeconds"] == due + 3
     assert facts["flows"]["firstDueSeconds"] == due + 7
@@ -259,5 +259,5 @@ def test_going_back_lists_what_a_java_admin_will_not_do(world):
     assert node.terminate(40) == 0
     line = next(line for line in node.log_text().splitlines() if "event=going_back" in line)
     for word in ("retries=1", "triggers=2", "children=1", "held=1", "time_zones=1", "fixed_delays=1", "retentions=1",
-                 "flow_runs=1", "flows=1"):
+                 "watches=1", "flow_runs=1", "flows=1"):
         assert word in line, line

@@ -139,7 +139,8 @@ def test_a_message_of_test_reaches_its_channel(make_world, mariadb):
             "shardwheel.alarm.channels": f"json={hooks.url('json')} slack={hooks.url('slack')} groups=ours name=chat"})
         api = Api(node, add_token(world.tables, add_user(world.tables, "v1-admin", role=1)))
         channels = api.good("GET", "/alarms/channels")
-        ours = {"id": None, "host": hooks.url("").rstrip("/"), "hasSecret": False, "changedAt": None, "leftOut": None}
+        ours = {"id": None, "host": hooks.url("").rstrip("/"), "hasSecret": False, "changedAt": None, "leftOut": None,
+                "tags": [], "quiet": None}
         assert channels == {"mail": False, "canAdd": True, "items": [
             {"name": "json", "kind": "json", "groups": [], **ours},
             {"name": "chat", "kind": "slack", "groups": ["ours"], **ours}]}
