@@ -91,7 +91,7 @@ static inline struct world *begin(const char *document)
     assert_non_null(w);
     assert_int_equal(zone_load("Asia/Shanghai", &w->zone, &ec), ERR_OK);
     w->flow = load_flow(document);
-    w->version = (struct advance_flow){.version = {7, 1}, .flow = w->flow};
+    w->version = (struct advance_flow){.version = {7, 1, 0}, .flow = w->flow};
     w->group = group_spec_create(4, "app", "", false, "http://a/,http://b/,http://c/");
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
         targets[i] = (struct advance_job){.id = jobs[i].id, .spec = &jobs[i], .group = w->group};
@@ -122,7 +122,7 @@ static inline void end(struct world *w)
 static inline void add_child(struct world *w, const char *document)
 {
     w->child = load_flow(document);
-    w->child_version = (struct advance_flow){.version = {8, 3}, .flow = w->child};
+    w->child_version = (struct advance_flow){.version = {8, 3, 0}, .flow = w->child};
 }
 
 /* ---- what a move is given ---------------------------------------------------------------------------------------- */
