@@ -20,6 +20,7 @@
 
 struct admin;
 struct config;
+struct directory;
 struct executor_calls;
 struct executor_networks;
 struct http_tls;
@@ -125,6 +126,7 @@ struct admin_opts {
     struct executor_calls *calls; /* logs and kills */
     struct keep_offers *keep;     /* to which stopped runs are offered; NULL: to none */
     struct resolver *resolver;
+    struct directory *directory;              /* who is unknown here may be known there; NULL: there is none */
     const struct executor_networks *networks; /* which addresses may be saved; NULL: the built-in rules */
     const struct zone *zone;                  /* of cron expressions */
     const struct config *config;              /* of the start: what no reload changes; NULL: none */

@@ -288,6 +288,20 @@ struct config {
     char *oidc_ca;
     int64_t oidc_skew_ms;
 
+    /* See directory.h. */
+    char *ldap_url; /* "": none is asked */
+    bool ldap_starttls;
+    char *ldap_ca_file;
+    char *ldap_bind_dn;
+    char *ldap_bind_password;
+    char *ldap_base_dn;
+    char *ldap_user_filter;
+    char *ldap_name_attribute;
+    char *ldap_group_base_dn;
+    char *ldap_group_filter;
+    char *ldap_group_attribute;
+    int64_t ldap_timeout_ms;
+
     bool security_strict;
     bool strong_passwords;
     char *second_factor; /* checked: "none", "all", or roles between commas */

@@ -25,6 +25,7 @@
 #define DIRECTORY_DEPTH_MAX 10      /* of groups in groups */
 #define DIRECTORY_GROUP_FILTER "(|(member={dn})(uniqueMember={dn})(memberUid={user}))"
 
+struct config;
 struct directory;
 struct resolver;
 
@@ -68,6 +69,8 @@ struct directory_person {
     bool cut; /* there are more groups than are looked at */
 };
 
+/* What the settings say; their texts are borrowed. False: there is no directory. */
+bool directory_load_opts(const struct config *config, struct directory_opts *out);
 /* Texts are copied. ERR_INPUT names the setting that is wrong. */
 MUST_CHECK enum err directory_create(const struct directory_opts *opts, struct resolver *resolver,
                                      const struct clock *clock, struct directory **out, struct errctx *ec);

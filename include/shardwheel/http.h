@@ -25,6 +25,7 @@ struct http_opts {
     int port;
     const char *context_path; /* of the operator's config, besides "/" and "/xxl-job-admin"; NULL or "" */
     int threads;
+    int waits; /* so many requests of the console may wait for somebody far away: there are workers for them beside */
     size_t max_body;
     struct tls_server *tls;       /* NULL: plain HTTP */
     int64_t hsts_ms;              /* how long browsers keep to https for this host; 0: they are not told to */

@@ -4,6 +4,7 @@
 #include "admin/runs/clearing.h"
 #include "admin/runs/counts.h"
 #include "shardwheel/config.h"
+#include "shardwheel/directory.h"
 
 #include <stdlib.h>
 
@@ -39,6 +40,8 @@ enum err admin_create(const struct admin_opts *opts, const struct clock *clock, 
 
 void admin_stop(struct admin *a)
 {
+    if (a->opts.directory)
+        directory_stop(a->opts.directory);
     run_clearing_stop(a->clears);
 }
 

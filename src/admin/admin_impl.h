@@ -40,6 +40,8 @@ struct admin {
     unsigned factor_roles;                   /* [const] bits of roles that need a second factor */
     struct hashing hashing;                  /* [const] likewise */
     struct log_limit login_log;              /* [atomic] of logins that were refused */
+    struct log_limit directory_log;          /* [atomic] of what a directory did not answer */
+    _Atomic int asking;                      /* [atomic] logins that wait for the directory */
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
     unsigned weak_config;                    /* [lock] bits of weak.h: of the settings */
     struct login_rules login_rules;          /* [lock] */

@@ -271,6 +271,34 @@ enum {
       "PEM file with the CA certificates for the provider. Empty: those of the system.")                               \
     X(OIDC, "shardwheel.oidc.clock-skew", oidc_skew_ms, DURATION, "ms", "60s", 0, 10 * MINUTE_MS, 0,                   \
       "Difference that the clocks of the provider and of this node may have.")                                         \
+    X(LDAP, "shardwheel.ldap.url", ldap_url, TEXT, "", "", 0, 1000, 0,                                                 \
+      "LDAP server or Active Directory that logs people in, such as ldaps://ldap.example.org. Several, "               \
+      "separated by spaces: the next one is asked if one does not answer. Empty: none.")                               \
+    X(LDAP, "shardwheel.ldap.starttls", ldap_starttls, SWITCH, "", "on", 0, 1, 0,                                      \
+      "Encrypt ldap:// connections with StartTLS. off: passwords are sent in plain text.")                             \
+    X(LDAP, "shardwheel.ldap.ca-file", ldap_ca_file, TEXT, "", "", 0, 1000, 0,                                         \
+      "PEM file with the CA certificates for the LDAP server. Empty: those of the system.")                            \
+    X(LDAP, "shardwheel.ldap.bind-dn", ldap_bind_dn, TEXT, "", "", 0, 1000, 0,                                         \
+      "DN of the account that searches for users and groups. In Active Directory user@domain is possible "             \
+      "too. Empty: anonymous.")                                                                                        \
+    X(LDAP, "shardwheel.ldap.bind-password", ldap_bind_password, TEXT, "", "", 0, 1000, KEY_SECRET,                    \
+      "Password of this account.")                                                                                     \
+    X(LDAP, "shardwheel.ldap.base-dn", ldap_base_dn, TEXT, "", "", 0, 1000, 0,                                         \
+      "Entry below which users are, such as ou=people,dc=example,dc=org. Required with a URL.")                        \
+    X(LDAP, "shardwheel.ldap.user-filter", ldap_user_filter, TEXT, "", "(uid={user})", 0, 2000, 0,                     \
+      "Filter that finds exactly one entry by the name that was typed, {user}.")                                       \
+    X(LDAP, "shardwheel.ldap.name-attribute", ldap_name_attribute, TEXT, "", "uid", 0, 100, 0,                         \
+      "Attribute with the user name. Active Directory: sAMAccountName.")                                               \
+    X(LDAP, "shardwheel.ldap.group-base-dn", ldap_group_base_dn, TEXT, "", "", 0, 1000, 0,                             \
+      "Entry below which groups are. Empty: the same as for users.")                                                   \
+    X(LDAP, "shardwheel.ldap.group-filter", ldap_group_filter, TEXT, "",                                               \
+      "(|(member={dn})(uniqueMember={dn})(memberUid={user}))", 0, 2000, 0,                                             \
+      "Filter that finds the groups of a user, or of a group. {dn} is the DN, {user} the user name. "                  \
+      "Groups in groups are found too; with the default, Active Directory finds them itself.")                         \
+    X(LDAP, "shardwheel.ldap.group-attribute", ldap_group_attribute, TEXT, "", "cn", 0, 100, 0,                        \
+      "Attribute with the name of a group, for shardwheel.login.mapping.")                                             \
+    X(LDAP, "shardwheel.ldap.timeout", ldap_timeout_ms, DURATION, "ms", "5s", 1 * SECOND_MS, 60 * SECOND_MS, 0,        \
+      "Maximum time for all questions of one login.")                                                                  \
     X(SECURITY, "shardwheel.security.strict", security_strict, SWITCH, "", "off", 0, 1, 0,                             \
       "on: do not start with an access token or a database password that is empty or a public default, "               \
       "and refuse logins of users whose password is 123456; see security.md. off: only warn, at "                      \
@@ -326,6 +354,7 @@ enum {
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
     X(LOGIN, "Logins")                                                                                                 \
     X(OIDC, "OpenID Connect")                                                                                          \
+    X(LDAP, "LDAP and Active Directory")                                                                               \
     X(SECURITY, "Security")                                                                                            \
     X(KEPT, "Kept logs of runs")                                                                                       \
     X(LOG, "Logging")                                                                                                  \

@@ -2,6 +2,7 @@
 #include "shardwheel/directory.h"
 
 #include "directory/groups.h"
+#include "shardwheel/config.h"
 #include "shardwheel/text.h"
 
 #include <stdlib.h>
@@ -18,6 +19,23 @@ struct directory {
 };
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+bool directory_load_opts(const struct config *config, struct directory_opts *out)
+{
+    *out = (struct directory_opts){.url = config->ldap_url,
+                                   .starttls = config->ldap_starttls,
+                                   .ca_file = config->ldap_ca_file,
+                                   .bind_dn = config->ldap_bind_dn,
+                                   .bind_password = config->ldap_bind_password,
+                                   .base_dn = config->ldap_base_dn,
+                                   .user_filter = config->ldap_user_filter,
+                                   .name_attribute = config->ldap_name_attribute,
+                                   .group_base_dn = config->ldap_group_base_dn,
+                                   .group_filter = config->ldap_group_filter,
+                                   .group_attribute = config->ldap_group_attribute,
+                                   .timeout_ms = config->ldap_timeout_ms};
+    return !str_is_blank(config->ldap_url);
+}
 
 static bool is_attribute(const char *name)
 {

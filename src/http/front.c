@@ -265,7 +265,7 @@ static enum err make_lanes(struct front *f, struct errctx *ec)
         .thread_name = "http-exec-%d", .workers = threads - console, .waiting = SIZE_MAX, .run = caller_run, .arg = f};
     int streams = console > STREAMS_SHARE ? (int)console / STREAMS_SHARE : 1;
     struct lane_opts others = {.thread_name = "http-console-%d",
-                               .workers = console + (size_t)streams,
+                               .workers = console + (size_t)(streams + f->opts.waits),
                                .waiting = console * CONSOLE_WAITING,
                                .run = caller_run,
                                .arg = f};

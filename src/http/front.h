@@ -11,7 +11,8 @@
  *             first there, so that metrics are told while callbacks wait for the database. A full console lane is
  *             answered with 503 and Retry-After.
  *             Logins that wait for a provider have a lane of their own, which is answered likewise when it is full:
- *             a provider that hangs holds up nobody else.
+ *             a provider that hangs holds up nobody else. Whether a login with a password waits for a directory is
+ *             known only when the user was looked up: those are the console's, which has `waits` more workers for them.
  * Pieces      The console's lane may answer in pieces (message.h). Each holds its worker while a slow client takes it:
  *             there are workers for as many as there may be, one for four of the console's, beside the others.
  * Bodies      Those larger than SMALL_BODY share a room; there is none for what is larger than `admit` allows. Who is
@@ -46,6 +47,7 @@ struct front_opts {
     const char *bind; /* NULL: all addresses */
     int port;
     int threads; /* workers of both lanes, 4 at least: a quarter is the console's */
+    int waits;   /* workers of the console's lane beside those: requests that may wait for somebody far away */
     size_t max_body;
     size_t max_answers;             /* bytes of large answers that wait for their clients; 0: as many as is usual */
     struct tls_server *tls;         /* NULL: plain HTTP */

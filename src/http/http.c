@@ -126,6 +126,7 @@ enum err http_start(struct http *h, struct errctx *ec)
         .bind = h->bind,
         .port = h->opts.port,
         .threads = h->opts.threads,
+        .waits = h->opts.waits,
         .max_body = h->opts.max_body,
         .tls = h->opts.tls,
         .hsts_s = h->opts.hsts_ms / 1000,

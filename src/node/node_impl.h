@@ -54,6 +54,7 @@ struct node {
     struct store *console_store;    /* of admin */
     struct executor_calls *calls;   /* of admin, as well */
     struct store_features features; /* of the database, at the start */
+    struct directory *directory;    /* NULL: there is none */
     struct admin *admin;
     struct tls_server *tls; /* NULL: plain HTTP */
     struct http *http;

@@ -2,7 +2,9 @@
 #include "node/node_impl.h"
 
 #include "shardwheel/admin.h"
+#include "shardwheel/admin/outside.h"
 #include "shardwheel/admin/settings.h"
+#include "shardwheel/directory.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/http.h"
 #include "shardwheel/oidc.h"
@@ -93,6 +95,7 @@ void node_set_admin_access(struct node *node, const struct config *config)
 /* What people do: nothing of it begins before HTTP is served. */
 enum err node_start_admin(struct node *node, struct errctx *ec)
 {
+    struct directory_opts directory;
     enum err e =
         database_open_for_console(node->config, node->database, node->store, node->clock, &node->console_store, ec);
 
@@ -100,6 +103,8 @@ enum err node_start_admin(struct node *node, struct errctx *ec)
         e = store_load_features(node->console_store, &node->features, ec);
     if (!e)
         e = executor_calls_create(node->clock, node->resolver, node->networks, CALLS_MAX, &node->calls, ec);
+    if (!e && directory_load_opts(node->config, &directory))
+        e = directory_create(&directory, node->resolver, node->clock, &node->directory, ec);
     if (!e)
         e = admin_create(&(struct admin_opts){.store = node->console_store,
                                               .triggers = node->triggers,
@@ -107,6 +112,7 @@ enum err node_start_admin(struct node *node, struct errctx *ec)
                                               .calls = node->calls,
                                               .keep = node->offers,
                                               .resolver = node->resolver,
+                                              .directory = node->directory,
                                               .networks = node->networks,
                                               .zone = node->zone,
                                               .config = node->config,
@@ -126,10 +132,10 @@ static enum err create_oidc(struct node *node, struct errctx *ec)
 {
     const struct config *config = node->config;
 
+    if ((config->oidc_issuer[0] || node->directory) && str_is_blank(config->login_mapping))
+        log_warn("admin", "event=login_mapping_empty effect=\"whoever comes by OpenID Connect or LDAP is refused\"");
     if (!config->oidc_issuer[0])
         return ERR_OK;
-    if (!config->login_mapping[0])
-        log_warn("admin", "event=login_mapping_empty effect=\"whoever comes by OpenID Connect is refused\"");
     return oidc_create(&(struct oidc_opts){.issuer = config->oidc_issuer,
                                            .client_id = config->oidc_client_id,
                                            .client_secret = config->oidc_client_secret,
@@ -153,6 +159,7 @@ enum err node_start_http(struct node *node, struct errctx *ec)
                                         .port = (int)config->server_port,
                                         .context_path = config->server_context_path,
                                         .threads = (int)config->http_threads,
+                                        .waits = node->directory ? DIRECTORY_ASKS_MAX : 0,
                                         .max_body = (size_t)config->http_max_body,
                                         .tls = node->tls,
                                         .hsts_ms = config->hsts_ms,

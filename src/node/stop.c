@@ -4,6 +4,7 @@
 #include "shardwheel/admin.h"
 #include "shardwheel/coord.h"
 #include "shardwheel/coord/primary.h"
+#include "shardwheel/directory.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/executor/networks.h"
@@ -186,6 +187,7 @@ void node_stop(struct node *node)
     tls_server_destroy(node->tls);
     admin_destroy(node->admin);
     oidc_destroy(node->oidc);
+    directory_destroy(node->directory);
     if (node->primary) { /* nobody has a session any more */
         primary_stop(node->primary);
         primary_join(node->primary);

@@ -17,6 +17,9 @@
  * Throttle    A user has 5 failures free, an address 10 (of IPv6 a /64); each further one doubles the wait, from 1 s to
  *             1 min for a user and 15 min for an address. Failures are forgotten after an hour without one. Sessions
  *             work on meanwhile; where a user has one from the same address, what others do elsewhere delays nothing.
+ * Directory   A name of ours is never asked for in the directory: its row says whose password counts. Who has no row,
+ *             or one of the directory, is looked up there, without a session of the store meanwhile. That may take the
+ *             time of shardwheel.ldap.timeout, DIRECTORY_ASKS_MAX at a time; others are told at once to come again.
  */
 #ifndef SHARDWHEEL_ADMIN_LOGIN_H
 #define SHARDWHEEL_ADMIN_LOGIN_H
@@ -102,7 +105,9 @@ struct login {
 /* REFUSED_REQUIRED "username" or "password"; REFUSED_LIMIT: too many failures, r->retry_s; REFUSED_INVALID without a
  * field: the name or the password is wrong. With a right password: REFUSED_REQUIRED "code": the second factor is asked
  * for; INVALID "code": it is wrong; STATE "code": it must be set up, by what out->setup has and a login with its first
- * code; OFF: this interface cannot ask for it. */
+ * code; OFF: this interface cannot ask for it.
+ * REFUSED_TRY_AGAIN: the directory does not answer, or too many ask. Who is known to the directory may be refused as by
+ * admin_login_outside. */
 MUST_CHECK enum err admin_login(struct admin *a, const struct login_form *form, const struct origin *from,
                                 struct login *out, struct refusal *r);
 void login_fini(struct login *login);

@@ -68,6 +68,8 @@ struct outside_person {
 MUST_CHECK enum err admin_login_outside(struct admin *a, const struct outside_person *person, const struct origin *from,
                                         struct login *out, struct refusal *r);
 
+#define DIRECTORY_ASKS_MAX 8 /* logins of a node that wait for its directory; more are told to come again */
+
 /* At start, and before a reload counts. ERR_INPUT: shardwheel.login.mapping, with where it stands. Pure. */
 struct config;
 MUST_CHECK enum err outside_check_config(const struct config *config, struct errctx *ec);
@@ -78,7 +80,7 @@ MUST_CHECK enum err outside_check_config(const struct config *config, struct err
  * The case of ASCII letters makes no difference. Pure. */
 bool local_may_login(const char *setting, const char *name);
 
-/* Whether anybody may: shardwheel.login.local is not "none". */
+/* Whether anybody may log in by a password: shardwheel.login.local is not "none", or there is a directory. */
 bool admin_takes_passwords(struct admin *a);
 
 #endif

@@ -99,12 +99,10 @@ void login_note_refusal(struct admin *a, struct store_session *s, const struct u
     identity_fini(&who);
 }
 
-static enum err try_login(struct admin *a, struct store_session *s, const struct login_form *form,
-                          const struct origin *from, struct login *login, struct refusal *r)
+static enum err look_up(struct store_session *s, const struct login_form *form, const struct origin *from,
+                        struct login *login, struct throttle *t, struct refusal *r)
 {
-    struct throttle t;
-    bool known = false, right = false, barred;
-    const char *factor = NULL;
+    bool known = false;
     enum err e = store_find_user(s, form->name, &login->user, &r->text);
 
     /* An unknown one is all zero, and goes the same way. Strangers who try a user's name must not keep him from logging
@@ -113,8 +111,17 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
         e = store_has_session_from(s, login->user.id, from->address ? from->address : "", &known, &r->text);
     if (e)
         return e;
-    throttle_make(&t, login->user.id ? login->user.name : form->name, from->address, known);
-    e = throttle_try(a, s, &t, &login->user, form->password, &right, r);
+    throttle_make(t, login->user.id ? login->user.name : form->name, from->address, known);
+    return ERR_OK;
+}
+
+static enum err try_login(struct admin *a, struct store_session *s, const struct login_form *form,
+                          const struct throttle *t, const struct origin *from, struct login *login, struct refusal *r)
+{
+    bool right = false, barred;
+    const char *factor = NULL;
+    enum err e = throttle_try(a, s, t, &login->user, form->password, &right, r);
+
     if (e)
         return e;
     if (right && (login->user.source[0] || !admin_is_local_login(a, login->user.name))) {
@@ -153,6 +160,8 @@ enum err admin_login(struct admin *a, const struct login_form *form, const struc
 {
     struct store_session *s = NULL;
     struct login login = {0};
+    struct throttle t;
+    bool outside = false;
     enum err e;
 
     if (str_is_blank(form->name))
@@ -161,8 +170,12 @@ enum err admin_login(struct admin *a, const struct login_form *form, const struc
         return refuse(r, REFUSED_REQUIRED, "password", "password must be given");
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = try_login(a, s, form, from, &login, r);
+        e = look_up(s, form, from, &login, &t, r);
+    if (!e && !(outside = login_is_of_directory(a, &login.user)))
+        e = try_login(a, s, form, &t, from, &login, r);
     e = admin_end(a, s, e, r);
+    if (!e && outside)
+        e = login_by_directory(a, form, &t, from, &login, r);
     if (e) {
         struct factor_setup setup = login.setup;
         login_fini(&login);

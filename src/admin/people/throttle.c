@@ -84,14 +84,15 @@ static bool check(void *arg)
     return stored_password_fits(q->hashing, &q->stored, q->password);
 }
 
-/* Tries that lock the same rows may meet in a deadlock: one of them is made again. */
-static enum err try_often(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
-                          struct errctx *ec)
+/* Tries that lock the same rows may meet in a deadlock: one of them is made again. `before` NULL: the password is
+ * looked at now. */
+static enum err try_often(struct store_session *s, const struct login_try *t, struct login_failures before[LOGIN_KEYS],
+                          int64_t *wait_ms, bool *right, struct errctx *ec)
 {
     enum err e = ERR_CONFLICT;
 
     for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
-        e = store_try_login(s, t, wait_ms, right, ec);
+        e = before ? store_count_try(s, t, before, wait_ms, ec) : store_try_login(s, t, wait_ms, right, ec);
     return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY, "many logins at once: try again") : e;
 }
 
@@ -113,10 +114,18 @@ static enum err try_in_turn(struct admin *a, struct store_session *s, const stru
 
     if (e)
         return e;
-    e = try_often(s, &one, wait_ms, right, &r->text);
+    e = try_often(s, &one, NULL, wait_ms, right, &r->text);
     if (slow)
         hashing_leave(&a->hashing);
     return e;
+}
+
+static enum err clean_now_and_then(struct admin *a, struct store_session *s, struct refusal *r)
+{
+    /* relaxed: a number, nothing else hangs on it */
+    if (atomic_fetch_add_explicit(&a->tries, 1, memory_order_relaxed) % CLEAN_EVERY)
+        return ERR_OK;
+    return store_clean_tries(s, FORGET_MS, TRIES_MAX, &r->text);
 }
 
 static enum err end_try(struct admin *a, enum err e, int64_t wait_ms, struct refusal *r)
@@ -139,10 +148,8 @@ enum err throttle_try(struct admin *a, struct store_session *s, const struct thr
     struct question q = {
         .hashing = &a->hashing, .stored = {.column = u->password, .strong = u->strong}, .password = password};
     int64_t wait_ms = 0;
-    enum err e = ERR_OK;
+    enum err e = clean_now_and_then(a, s, r);
 
-    if (atomic_fetch_add_explicit(&a->tries, 1, memory_order_relaxed) % CLEAN_EVERY == 0)
-        e = store_clean_tries(s, FORGET_MS, TRIES_MAX, &r->text);
     if (!e)
         e = is_slow(a, s, &q.stored.slow, r);
     if (!e)
@@ -163,6 +170,29 @@ enum err throttle_try_code(struct admin *a, struct store_session *s, const char 
                             .wait = throttle_find_code_wait,
                             .check = code_fits,
                             .arg = arg};
-    enum err e = try_often(s, &one, &wait_ms, right, &r->text);
+    enum err e = try_often(s, &one, NULL, &wait_ms, right, &r->text);
     return end_try(a, e, wait_ms, r);
+}
+
+enum err throttle_count(struct admin *a, struct store_session *s, const struct throttle *t,
+                        struct login_failures before[LOGIN_KEYS], struct refusal *r)
+{
+    struct login_try one = {.keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait};
+    int64_t wait_ms = 0;
+    enum err e = clean_now_and_then(a, s, r);
+
+    if (!e)
+        e = try_often(s, &one, before, &wait_ms, NULL, &r->text);
+    return end_try(a, e, wait_ms, r);
+}
+
+enum err throttle_take_back(struct store_session *s, const struct throttle *t,
+                            const struct login_failures before[LOGIN_KEYS], bool right, struct refusal *r)
+{
+    const char *const keys[LOGIN_KEYS] = {t->user, t->address};
+    enum err e = ERR_CONFLICT;
+
+    for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
+        e = store_take_back_try(s, keys, before, right, &r->text);
+    return refuse_error(r, e);
 }

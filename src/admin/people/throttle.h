@@ -28,8 +28,14 @@ int64_t throttle_find_wait(size_t key, const struct login_failures *failures, in
 /* REFUSED_LIMIT: not yet; r->retry_s says when. Else *right tells whether the password is that of the user. */
 MUST_CHECK enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t,
                                  const struct user *u, const char *password, bool *right, struct refusal *r);
+/* The same for a password that is looked at elsewhere: it counts as wrong until it is taken back. */
+MUST_CHECK enum err throttle_count(struct admin *a, struct store_session *s, const struct throttle *t,
+                                   struct login_failures before[LOGIN_KEYS], struct refusal *r);
+MUST_CHECK enum err throttle_take_back(struct store_session *s, const struct throttle *t,
+                                       const struct login_failures before[LOGIN_KEYS], bool right, struct refusal *r);
 
-/* The same of a code of the second factor: `check` looks at it, and must not wait. Its failures are counted apart. */
+/* As throttle_try, of a code of the second factor: `check` looks at it, and must not wait. Its failures are counted
+ * apart. */
 MUST_CHECK enum err throttle_try_code(struct admin *a, struct store_session *s, const char *name, const char *address,
                                       bool (*code_fits)(void *arg), void *arg, bool *right, struct refusal *r);
 

@@ -88,6 +88,7 @@ extern const struct doctor_check doctor_people_checks[];
 extern const struct doctor_check doctor_secret_checks[];
 extern const struct doctor_check doctor_https_checks[];
 extern const struct doctor_check doctor_login_checks[];
+extern const struct doctor_check doctor_ldap_checks[];
 
 /* Tells a finding: `code` is one of the check's. `where` and `change` may be NULL; `what` is a sentence. */
 PRINTF_LIKE(6, 7)

@@ -22,6 +22,7 @@ const struct doctor_check *const doctor_tables[] = {
     doctor_secret_checks,
     doctor_https_checks,
     doctor_login_checks,
+    doctor_ldap_checks,
     doctor_executor_checks,
     NULL,
 };

@@ -72,6 +72,8 @@ bool admin_is_local_login(struct admin *a, const char *name)
 
 bool admin_takes_passwords(struct admin *a)
 {
+    if (a->opts.directory)
+        return true;
     mutex_lock(&a->lock);
     bool takes = !a->login_rules.local || strcasecmp(a->login_rules.local, "none") != 0;
     mutex_unlock(&a->lock);
