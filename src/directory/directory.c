@@ -101,6 +101,7 @@ enum err directory_create(const struct directory_opts *opts, struct resolver *re
         directory_destroy(d);
         return e;
     }
+    link_prepare();
     *out = d;
     return ERR_OK;
 }

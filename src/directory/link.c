@@ -326,6 +326,13 @@ static enum directory_answer open_one(struct link *l, const struct directory_url
     return a;
 }
 
+void link_prepare(void)
+{
+    int version;
+
+    (void)ldap_get_option(NULL, LDAP_OPT_PROTOCOL_VERSION, &version);
+}
+
 /* One that is away leaves it to the next; what is wrong otherwise nobody would find out if the next one served. */
 enum directory_answer link_open(const struct link_opts *opts, struct link **out, struct errctx *ec)
 {

@@ -54,6 +54,8 @@ struct link_query {
     int limit;
 };
 
+/* Before the first link, by one thread: libldap makes itself ready at its first call, whoever else calls it. */
+void link_prepare(void);
 /* Connected, and with TLS where the URL or StartTLS wants it. */
 MUST_CHECK enum directory_answer link_open(const struct link_opts *opts, struct link **out, struct errctx *ec);
 void link_close(struct link *l); /* NULL is fine */
