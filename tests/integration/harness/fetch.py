@@ -6,7 +6,7 @@ time as the others. What cannot be had is left to the test that wants it, which 
 import concurrent.futures
 import os
 
-from . import builds, databases, debian_root, galera, haproxy, previous, prometheus
+from . import builds, databases, debian_root, galera, haproxy, ldap_server, previous, prometheus
 
 
 def _fetch(kind):
@@ -28,7 +28,7 @@ KINDS = [
     [builds.go_executor],
     [builds.python_executor, builds.python_client, builds.schemathesis],
     [builds.npm_client, builds.oidc_provider],
-    [galera.home, haproxy.home, prometheus.home],
+    [galera.home, haproxy.home, ldap_server.home, prometheus.home],
     [debian_root.base] * (os.geteuid() == 0),
     [previous.previous_release],
 ]
