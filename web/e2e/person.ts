@@ -78,6 +78,7 @@ export class Person {
     page.on('request', (r) => {
       const at = new URL(r.url())
       const hosts = [url, stage.provider ?? url].map((own) => new URL(own).host)
+      if (stage.provider && r.frame().url().startsWith(stage.provider)) return // its pages are not ours
       if (/^https?:$/.test(at.protocol) && !hosts.includes(at.host)) problems.push(`asks another host: ${r.url()}`)
     })
     page.on('dialog', (d) => {
