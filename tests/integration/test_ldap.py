@@ -71,6 +71,7 @@ def no_failures(request):
 # ---- who gets in -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.asan
 @pytest.mark.parametrize("name, role", [("anna", "admin"), ("paul", "user"), ("nina", "reader"), ("audi", "runner")])
 def test_groups_become_role(site, name, role):
     answer = site.log_in(name, f"{name}'s word")
@@ -108,6 +109,7 @@ def test_starttls(make_world, mariadb, site):
 # ---- who does not ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.asan
 def test_all_that_is_wrong_has_one_answer(site):
     unknown = site.log_in("nobody", "word")
     assert unknown.status == 401
@@ -293,6 +295,7 @@ def test_a_silent_server_keeps_no_local_user_out(make_world, mariadb):
     ldap.destroy()
 
 
+@pytest.mark.asan
 def test_away_and_back(make_world, mariadb):
     ldap = LdapServer().start()
     ldap.add_person("anna", "anna's word")
