@@ -76,7 +76,8 @@ static enum err check_mapping(struct doctor *d, struct errctx *ec)
     if (outside_check_config(d->config, &why))
         doctor_tell(d, DOCTOR_CRITICAL, "login_mapping_wrong", "shardwheel.login.mapping",
                     "Correct it: no node starts with it.", "It cannot be used: %s.", why.text);
-    else if ((d->config->oidc_issuer[0] || !str_is_blank(d->config->ldap_url)) && str_is_blank(d->config->login_mapping))
+    else if ((d->config->oidc_issuer[0] || !str_is_blank(d->config->ldap_url)) &&
+             str_is_blank(d->config->login_mapping))
         doctor_tell(d, DOCTOR_WARNING, "login_mapping_empty", "shardwheel.login.mapping",
                     "Say which groups have which role: see docs/users.md.",
                     "It has no rules: whoever comes by OpenID Connect or LDAP is refused.");
