@@ -218,6 +218,24 @@ static void proofs_are_judged_by_what_stands_in_the_rows(void **state)
     assert_int_equal(proof_judge(&token, &f, 100), PROOF_BY_TOKEN);
 }
 
+/* The table finds the row of "admin" by all of them. */
+static void a_proxy_names_a_user_by_the_letters_of_the_name(void **state)
+{
+    char name[] = "admin";
+    struct login_facts f = make_facts(SHA, "");
+
+    (void)state;
+    f.user.name = name;
+    assert_int_equal(proof_judge(&(struct proof){.kind = PROOF_NAME, .name = "admin"}, &f, 100), PROOF_BY_OTHERS);
+    assert_int_equal(proof_judge(&(struct proof){.kind = PROOF_NAME, .name = "Admin"}, &f, 100), PROOF_BY_OTHERS);
+    assert_int_equal(proof_judge(&(struct proof){.kind = PROOF_NAME,
+                                                 .name = "\xc3\xa1"
+                                                         "dmin"},
+                                 &f, 100),
+                     PROOF_BAD);
+    assert_int_equal(proof_judge(&(struct proof){.kind = PROOF_NAME, .name = "admin "}, &f, 100), PROOF_BAD);
+}
+
 /* ---- what is remembered ------------------------------------------------------------------------------------------ */
 
 static void strangers_hear_nothing_of_the_database(void **state)
@@ -284,6 +302,7 @@ int main(void)
         cmocka_unit_test(keys_are_of_names_and_networks),
         cmocka_unit_test(rows_say_role_and_groups),
         cmocka_unit_test(proofs_are_judged_by_what_stands_in_the_rows),
+        cmocka_unit_test(a_proxy_names_a_user_by_the_letters_of_the_name),
         cmocka_unit_test(strangers_hear_nothing_of_the_database),
         cmocka_unit_test(identities_are_known_for_a_while_or_until_a_change),
     };
