@@ -107,9 +107,9 @@ bool outside_is_over(const struct login_facts *facts, enum proof_verdict verdict
     switch (verdict) {
     case PROOF_BY_SESSION: return !u->seen_ms || facts->now_ms - facts->session.created_ms >= session_ms;
     case PROOF_BY_TOKEN: return !u->seen_ms || facts->now_ms - u->seen_ms >= tokens_ms;
-    case PROOF_BY_HASH: return true; /* a password that a Java admin gave him is none */
+    case PROOF_BY_HASH: /* a password that a Java admin gave him is none */
+    case PROOF_BY_JAVA: return true;
     case PROOF_BAD:
-    case PROOF_BY_JAVA:
     case PROOF_BY_OTHERS: return false;
     }
     return true;

@@ -268,6 +268,12 @@ static void a_password_of_a_java_admin_opens_nothing_and_goes(void **state)
     test_sql("UPDATE xxl_job_user SET password = '%s' WHERE username = 'ann'", hash);
     assert_int_not_equal(admin_login(a, &form, &from, &other, &why), ERR_OK);
     assert_int_equal(why.kind, REFUSED_OFF);
+    /* Nor does the session that the Java admin begins by it. */
+    test_sql("UPDATE xxl_job_user SET token = 'java' WHERE username = 'ann'");
+    struct proof java = {.kind = PROOF_SESSION, .user_id = login.user.id, .secret = "java", .now = true};
+    struct identity who;
+    assert_int_not_equal(admin_identify(a, &java, &from, &who, &why), ERR_OK);
+    assert_int_equal(why.kind, REFUSED_UNKNOWN);
     login_fini(&login);
     login = enter("s", "ann", "pay");
     assert_int_equal(test_int("SELECT LENGTH(password) FROM xxl_job_user WHERE username = 'ann'"), 41);
