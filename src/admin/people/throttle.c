@@ -30,13 +30,17 @@ static void put_address(char *out, size_t size, const char *address)
 
 void throttle_make(struct throttle *t, const char *name, const char *address, bool known)
 {
-    char lower[NAME_PART_MAX];
-    size_t len = utf8_cut(name, strlen(name), sizeof lower - 1);
+    char lower[4 * NAME_PART_MAX];
+    size_t len = 0;
 
-    while (len && name[len - 1] == ' ')
+    for (name += strspn(name, " "); *name && len < sizeof lower - 1; name++) {
+        if (*name == ' ' && name[1] == ' ')
+            continue;
+        lower[len++] = *name >= 'A' && *name <= 'Z' ? (char)(*name + 'a' - 'A') : *name;
+    }
+    len = utf8_cut(lower, len, NAME_PART_MAX - 1);
+    while (len && lower[len - 1] == ' ')
         len--;
-    for (size_t i = 0; i < len; i++)
-        lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 'a' - 'A') : name[i];
     lower[len] = '\0';
     put_address(t->address, sizeof t->address, address);
     snprintf(t->user, sizeof t->user, "u:%s%s%s", lower, known ? " " : "", known ? t->address : "");

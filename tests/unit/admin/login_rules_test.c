@@ -117,7 +117,9 @@ static void keys_are_of_names_and_networks(void **state)
 
     (void)state;
     expect_keys("Admin  ", "192.0.2.1", "u:admin", "a:192.0.2.1");
-    expect_keys(" admin", "::ffff:192.0.2.1", "u: admin", "a:192.0.2.1");
+    expect_keys(" admin", "::ffff:192.0.2.1", "u:admin", "a:192.0.2.1");
+    expect_keys("  an   na b  ", "192.0.2.1", "u:an na b", "a:192.0.2.1"); /* all of them are one in a directory */
+    expect_keys("   ", "", "u:", "a:");
     expect_keys("x", "2001:db8:1:2:3:4:5:6", "u:x", "a:2001:db8:1:2::");
     expect_keys("", "", "u:", "a:");
     memset(longest, 'x', sizeof longest - 1);
