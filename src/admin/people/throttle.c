@@ -43,7 +43,8 @@ void throttle_make(struct throttle *t, const char *name, const char *address, bo
         len--;
     lower[len] = '\0';
     put_address(t->address, sizeof t->address, address);
-    snprintf(t->user, sizeof t->user, "u:%s%s%s", lower, known ? " " : "", known ? t->address : "");
+    /* By its first letter: a name that somebody types may end like a key with an address. */
+    snprintf(t->user, sizeof t->user, "%c:%s%s%s", known ? 'k' : 'u', lower, known ? " " : "", known ? t->address : "");
 }
 
 /* ---- the rule ---------------------------------------------------------------------------------------------------- */

@@ -128,6 +128,9 @@ static void keys_are_of_names_and_networks(void **state)
     throttle_make(&t, longest, "2001:db8:1111:2222:3333:4444:5555:6666", true);
     assert_true(strlen(t.user) < sizeof t.user - 1);
     assert_non_null(strstr(t.user, "x a:2001:db8:1111:2222::"));
+    throttle_make(&t, "ann", "192.0.2.1", true);
+    expect_keys("ann a:192.0.2.1", "192.0.2.9", "u:ann a:192.0.2.1", "a:192.0.2.9");
+    assert_string_not_equal(t.user, "u:ann a:192.0.2.1"); /* that anybody could count for her */
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
