@@ -556,9 +556,11 @@ static void tries_have_a_bound(void **state)
     (void)state;
     test_sql("INSERT INTO shardwheel_login SELECT CONCAT('u:', seq), 1, " NOW_MS " + seq FROM seq_1_to_30");
     test_sql("INSERT INTO shardwheel_login VALUES ('u:old', 9, " NOW_MS " - 70000)");
+    test_sql("INSERT INTO shardwheel_login VALUES ('c:zoe', 9, " NOW_MS " - 1000)");
     assert_ok(store_clean_tries(s, 60000, 20, ec));
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login"), 20);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login WHERE who IN ('u:old', 'u:10')"), 0);
+    assert_int_equal(count_failures("c:zoe"), 9); /* others cannot make it go */
 }
 
 static void groups_that_are_missing_are_told(void **state)
