@@ -229,6 +229,17 @@ static enum directory_answer search_users(struct directory *d, struct link *l, c
     return a;
 }
 
+/* A directory takes many letters for others (wide ones, accents): each such way to write a name would have failures of
+ * its own, and no bound for all of them. */
+static bool is_written_so(const char *typed, const char *name)
+{
+    for (const char *c = typed; *c; c++) {
+        if ((unsigned char)*c >= 0x80)
+            return !strcasecmp(typed, name);
+    }
+    return true;
+}
+
 static enum directory_answer find_user(struct directory *d, struct link *l, const char *name,
                                        struct directory_person *out, struct errctx *ec)
 {
@@ -239,6 +250,10 @@ static enum directory_answer find_user(struct directory *d, struct link *l, cons
         return a;
     if (found.count == 1 && !found.cut && *found.list[0].dn) {
         a = take_user(d, &found.list[0], name, out, ec);
+        if (!a && !is_written_so(name, out->name)) {
+            (void)err_set(ec, ERR_DENIED, "no user of the directory writes the name in these letters");
+            a = DIRECTORY_WRONG;
+        }
     } else if (found.count > 0) {
         (void)err_set(ec, ERR_INPUT, "shardwheel.ldap.user-filter finds several users of one name");
         a = DIRECTORY_SEVERAL;

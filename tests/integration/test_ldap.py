@@ -93,6 +93,12 @@ def test_case_of_letters_makes_no_other_user(site):
     assert site.world.tables.value("SELECT COUNT(*) FROM xxl_job_user WHERE username = 'anna'") == 1
 
 
+def test_letters_that_look_alike_are_nobody(site):
+    """Else each way to write a name would have failures of its own."""
+    for typed in ("\uff41nna", "ann\uff41", "\uff41nn\uff41"):
+        assert site.log_in(typed, "anna's word").status == 401, typed
+
+
 def test_consoles_of_xxl_job_log_in_too(site):
     answer = site.node.request("POST", "/xxl-job-admin/auth/doLogin", "userName=anna&password=anna's+word",
                                {"Content-Type": "application/x-www-form-urlencoded"})
