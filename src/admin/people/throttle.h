@@ -20,8 +20,8 @@ struct throttle {
 };
 
 /* `name`: as the table of users has it; else as it was sent. Case, blanks around it and how many are within make no
- * difference, as in a directory. `known`: the user has a session from that address; his failures there are counted apart
- * from those of all others. */
+ * difference, as in a directory. `known`: the user has a session from that address; his failures there are counted
+ * apart from those of all others. */
 void throttle_make(struct throttle *t, const char *name, const char *address, bool known);
 int64_t throttle_find_code_wait(size_t key, const struct login_failures *failures, int64_t now_ms);
 int64_t throttle_find_wait(size_t key, const struct login_failures *failures, int64_t now_ms); /* a login_wait_fn */
