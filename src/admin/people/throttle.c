@@ -44,7 +44,8 @@ void throttle_make(struct throttle *t, const char *name, const char *address, bo
     lower[len] = '\0';
     put_address(t->address, sizeof t->address, address);
     /* By its first letter: a name that somebody types may end like a key with an address. */
-    snprintf(t->user, sizeof t->user, "%c:%s%s%s", known ? 'k' : 'u', lower, known ? " " : "", known ? t->address : "");
+    snprintf(t->user, sizeof t->user, "%c:%.*s%s%s", known ? 'k' : 'u', NAME_PART_MAX - 1, lower, known ? " " : "",
+             known ? t->address : "");
 }
 
 /* ---- the rule ---------------------------------------------------------------------------------------------------- */
