@@ -304,14 +304,14 @@ static int64_t get_wait_ms(const struct keep *k, int64_t now_mono_ms, bool held)
 {
     int64_t until_ms = k->level_mono_ms;
 
+    if (held) /* none of this is done yet */
+        return HOLD_LOOK_MS;
     if (k->looking_count > 0 && k->look_mono_ms < until_ms)
         until_ms = k->look_mono_ms;
     if (k->packed_count > 0 && k->write_mono_ms < until_ms)
         until_ms = k->write_mono_ms;
     if (k->lanes.waiting > 0 && k->tokens < 1000 && now_mono_ms + 1 + 1000 / k->opts.per_second < until_ms)
         until_ms = now_mono_ms + 1 + 1000 / k->opts.per_second;
-    if (held && now_mono_ms + HOLD_LOOK_MS < until_ms)
-        until_ms = now_mono_ms + HOLD_LOOK_MS;
     return until_ms > now_mono_ms ? until_ms - now_mono_ms : 0;
 }
 
