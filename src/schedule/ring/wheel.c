@@ -2,7 +2,7 @@
 #include "schedule/ring/wheel.h"
 
 #define LOOKED_AT (WHEEL_SLOTS - WHEEL_AHEAD_S) /* slots of every drain */
-#define OLD_S ((LOOKED_AT - 1) / 2) /* so late a fire may be, and so far a drain behind the last one: both at once */
+#define OLD_S ((LOOKED_AT - 1) / 2)             /* so late a fire may be, and so far may drains be apart, at once */
 
 void wheel_init(struct wheel *w)
 {
