@@ -54,6 +54,7 @@ struct lookout {
     struct watch_item *items; /* ascending by job */
     size_t item_count;
     size_t look_at;        /* among them: where the next look-up begins */
+    int64_t more_after;    /* the job with which the last look at many of its runs ended */
     struct zone *job_zone; /* that was loaded last */
 
     struct watch_run *runs; /* ascending by log_id: runs of jobs with a limit that are open */

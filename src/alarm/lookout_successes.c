@@ -99,17 +99,19 @@ static enum err look_up(struct lookout *w, struct store_session *s, const int64_
     return e;
 }
 
-/* The jobs of which all runs that were looked at failed, while there may be more. */
-static size_t keep_failing(struct lookout *w, const struct job_success *found, size_t count, int64_t now_s,
-                           int64_t *ids)
+/* The jobs of which all runs that were looked at failed, while there may be more: above `after`, or the others. */
+static size_t keep_failing(struct lookout *w, const struct job_success *found, size_t count, int64_t after, bool above,
+                           int64_t now_s, int64_t *ids)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++) {
         const struct watch_item *item = lookout_find_item(w, found[i].job_id);
-        if (item && found[i].ended == RUNS_FIRST && is_to_be_looked_up(w, item, now_s))
+        if (item && (item->job_id > after) == above && found[i].ended == RUNS_FIRST && found[i].success_s == 0 &&
+            is_to_be_looked_up(w, item, now_s))
             ids[kept++] = item->job_id;
     }
+    qsort(ids, kept, sizeof *ids, compare_int64);
     return kept;
 }
 
@@ -146,8 +148,10 @@ enum err lookout_look_at_successes(struct lookout *w, struct store_session *s, i
         e = count ? look_up(w, s, ids, count, RUNS_FIRST, &found, &found_count, ec) : ERR_OK;
     }
     if (!e) {
-        more_count = keep_failing(w, found, found_count, now_s, more);
+        more_count = keep_failing(w, found, found_count, w->more_after, /*above=*/true, now_s, more);
+        more_count += keep_failing(w, found, found_count, w->more_after, false, now_s, more + more_count);
         asked = more_count < MORE_MAX ? more_count : MORE_MAX;
+        w->more_after = asked ? more[asked - 1] : 0;
         e = asked ? look_up(w, s, more, asked, RUNS_MORE, &found_more, &found_count, ec) : ERR_OK;
     }
     if (!e)
