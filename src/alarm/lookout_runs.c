@@ -47,7 +47,8 @@ static enum err walk(struct lookout *w, struct store_session *s, int64_t now_ms,
         int64_t until = first ? newest : w->young_id;
         w->young_id = newest;
         w->young_ms = now_ms;
-        if (now_ms - w->sweep_ms >= SWEEP_MS || until < w->walk_id) {
+        /* Not before it has come to its end: with many rows without a result a sweep takes longer than SWEEP_MS. */
+        if ((now_ms - w->sweep_ms >= SWEEP_MS && w->walk_id >= w->walk_until) || until < w->walk_id) {
             w->walk_id = 0;
             w->sweep_ms = first ? 0 : now_ms; /* soon again: what was young then may be sent by now */
         }
