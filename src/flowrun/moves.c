@@ -182,7 +182,7 @@ static enum err move_runs(struct flowrun *f, struct store_session *s, const int6
         logs[n++] = ends[i].log_id;
     n = sort_distinct(logs, n);
     e = move_some(f, s, runs, run_count, logs, n, ec);
-    f->conflicts = e == ERR_CONFLICT ? f->conflicts + 1 : run_count > 1 ? 0 : f->conflicts;
+    f->conflicts = e == ERR_CONFLICT ? f->conflicts + 1 : e == ERR_INPUT ? f->conflicts : 0;
     if (e != ERR_INPUT && (e != ERR_CONFLICT || f->conflicts < CONFLICTS_MAX))
         return e;
     if (run_count == 1) {
@@ -192,9 +192,11 @@ static enum err move_runs(struct flowrun *f, struct store_session *s, const int6
     e = ERR_OK;
     for (size_t i = 0; i < run_count && !e; i++) {
         size_t from = at;
+        int conflicts = f->conflicts;
         while (at < end_count && ends[at].run_id <= runs[i])
             at++;
         e = move_runs(f, s, &runs[i], 1, ends + from, at - from, ec);
+        f->conflicts = e ? f->conflicts : conflicts; /* one that goes well says nothing of the others */
     }
     return e;
 }
