@@ -227,27 +227,53 @@ void remote_put_json(struct buf *out, struct json_object *object)
     buf_putc(out, '\n');
 }
 
+/* ---- what is meant ----------------------------------------------------------------------------------------------- */
+
+/* Of a list, in pages: the items of which this member is this text; *id is that of the first. */
+static enum err find_items(struct remote *r, const char *path, const char *member, const char *text, int64_t *id,
+                           size_t *found, struct errctx *ec)
+{
+    struct buf next = {0};
+    bool more = true;
+    enum err e = ERR_OK;
+
+    *found = 0;
+    buf_puts(&next, path);
+    while (!e && more) {
+        struct json_object *page = NULL, *items;
+
+        e = buf_failed(&next) ? err_set(ec, ERR_NOMEM, "out of memory")
+                              : remote_ask_json(r, "GET", next.data, NULL, &page, ec);
+        items = remote_find(page, "items");
+        for (size_t i = 0; !e && items && i < json_object_array_length(items); i++) {
+            struct json_object *item = json_object_array_get_idx(items, i);
+
+            if (strcmp(remote_text(item, member), text) == 0 && (*found)++ == 0)
+                *id = json_object_get_int64(remote_find(item, "id"));
+        }
+        more = *remote_text(page, "next") != '\0';
+        buf_clear(&next);
+        buf_puts(&next, path);
+        remote_put_parameter(&next, "after", remote_text(page, "next"));
+        json_object_put(page);
+    }
+    buf_fini(&next);
+    return e;
+}
+
 enum err remote_find_group(struct remote *r, const char *appname, char out[24], struct errctx *ec)
 {
     struct buf path = {0};
-    struct json_object *page = NULL, *items;
-    bool found = false;
+    int64_t id = 0;
+    size_t found = 0;
     enum err e;
 
-    buf_puts(&path, "/groups?limit=100");
+    buf_puts(&path, "/groups?limit=200");
     remote_put_parameter(&path, "appname", appname); /* those whose AppName has this text in it */
     e = buf_failed(&path) ? err_set(ec, ERR_NOMEM, "out of memory")
-                          : remote_ask_json(r, "GET", path.data, NULL, &page, ec);
-    items = remote_find(page, "items");
-    for (size_t i = 0; !e && !found && items && i < json_object_array_length(items); i++) {
-        struct json_object *group = json_object_array_get_idx(items, i);
-
-        found = strcmp(remote_text(group, "appname"), appname) == 0;
-        if (found)
-            snprintf(out, 24, "%" PRId64, json_object_get_int64(remote_find(group, "id")));
-    }
-    json_object_put(page);
+                          : find_items(r, path.data, "appname", appname, &id, &found, ec);
     buf_fini(&path);
+    snprintf(out, 24, "%" PRId64, id);
     return e || found ? e : err_set(ec, ERR_NOTFOUND, "there is no executor group %s", log_quote(appname).s);
 }
 
@@ -256,7 +282,6 @@ enum err remote_find_job(struct remote *r, const char *wanted, int64_t *out, str
     const char *slash = strchr(wanted, '/'), *name = slash ? slash + 1 : wanted;
     char group[24], appname[100];
     struct buf path = {0};
-    struct json_object *page = NULL, *items;
     size_t found = 0;
     enum err e = ERR_OK;
 
@@ -273,17 +298,7 @@ enum err remote_find_job(struct remote *r, const char *wanted, int64_t *out, str
         remote_put_parameter(&path, "name", name); /* those whose name has this text in it */
     if (!e)
         e = buf_failed(&path) ? err_set(ec, ERR_NOMEM, "out of memory")
-                              : remote_ask_json(r, "GET", path.data, NULL, &page, ec);
-    items = remote_find(page, "items");
-    for (size_t i = 0; !e && items && i < json_object_array_length(items); i++) {
-        struct json_object *job = json_object_array_get_idx(items, i);
-
-        if (strcmp(remote_text(job, "name"), name) != 0)
-            continue;
-        *out = json_object_get_int64(remote_find(job, "id"));
-        found++;
-    }
-    json_object_put(page);
+                              : find_items(r, path.data, "name", name, out, &found, ec);
     buf_fini(&path);
     if (!e && found != 1)
         e = found ? err_set(ec, ERR_NOTFOUND, "%zu jobs are called %s: use the id, or AppName/name", found,
