@@ -49,7 +49,8 @@ MUST_CHECK enum err admin_load_watch_rules(struct admin *a, const struct actor *
  * REFUSED_LIMIT, REFUSED_UNKNOWN. */
 MUST_CHECK enum err admin_add_watch_rule(struct admin *a, const struct actor *actor, const struct watch_rule *rule,
                                          int64_t *id, struct refusal *r);
-/* tag and app_name NULL, bound -1: it stays as it is, as the kind does. */
+/* tag and app_name NULL, bound -1: it stays as it is, as the kind does. A new bound that is a time of day has the kind
+ * not_done, another one none. */
 MUST_CHECK enum err admin_change_watch_rule(struct admin *a, const struct actor *actor, int64_t id,
                                             const struct watch_rule *change, struct refusal *r);
 MUST_CHECK enum err admin_remove_watch_rule(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);

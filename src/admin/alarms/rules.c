@@ -121,6 +121,9 @@ enum err admin_change_watch_rule(struct admin *a, const struct actor *actor, int
     e = admin_take_session(a, &s, r);
     if (!e)
         e = find(a, s, id, &rules, &old, r);
+    if (!e && change->bound >= 0 && !change->kind != (strcmp(old.kind, watch_kind_name(WATCH_NOT_DONE)) != 0))
+        e = refuse(r, REFUSED_INVALID, change->kind ? "doneBy" : "limit", "a rule of kind %s has no %s", old.kind,
+                   change->kind ? "doneBy" : "limit");
     rule = old;
     rule.tag = change->tag ? change->tag : old.tag;
     rule.app_name = change->app_name ? change->app_name : old.app_name;

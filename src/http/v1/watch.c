@@ -46,7 +46,7 @@ static void answer_rules(struct v1_call *c)
     watch_rules_fini(&rules);
 }
 
-/* tag, group, limit and doneBy; NULL and -1 where they are not given. */
+/* tag, group, limit and doneBy; NULL and -1 where they are not given. The kind is that which has doneBy, if that is. */
 static struct watch_rule take_rule(struct v1_call *c)
 {
     struct watch_rule rule = {.tag = v1_take_null(&c->body, "tag") ? "" : v1_text(&c->body, "tag", TAG_MAX),
@@ -60,6 +60,7 @@ static struct watch_rule take_rule(struct v1_call *c)
         v1_note(c, REFUSED_INVALID, "doneBy", "doneBy must be a time of day, HH:MM");
     else if (done_by)
         rule.bound = hour * 60 + minute;
+    rule.kind = done_by ? watch_kind_name(WATCH_NOT_DONE) : NULL;
     return rule;
 }
 
@@ -72,6 +73,8 @@ static void answer_add_rule(struct v1_call *c)
     v1_require(&c->body, "kind");
     kind = v1_choice(&c->body, "kind", watch_kind_names(), -1);
     rule = take_rule(c);
+    if (rule.kind && kind >= 0 && kind != WATCH_NOT_DONE)
+        v1_note(c, REFUSED_INVALID, "doneBy", "a rule of this kind has no doneBy");
     rule.kind = kind >= 0 ? watch_kind_name((enum watch_kind)kind) : "";
     rule.tag = rule.tag ? rule.tag : "";
     rule.app_name = rule.app_name ? rule.app_name : "";
