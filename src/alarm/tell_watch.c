@@ -116,9 +116,9 @@ static enum err tell_one_held(struct alarms *a, struct store_session *s, const s
                               const struct watch_states *states, struct errctx *ec)
 {
     const struct channel *channel = outlets_find_channel(a->in_use.outlets, held->channel);
-    const struct watch_state *state = find_state(states, held);
-    bool open = state && state->phase != WATCH_OVER;
+    const struct watch_state *state;
     enum watch_kind kind;
+    bool open;
 
     if (!channel)
         return store_drop_held(s, held, ec);
@@ -126,6 +126,8 @@ static enum err tell_one_held(struct alarms *a, struct store_session *s, const s
         return ERR_OK;
     if (strcmp(held->kind, HELD_JOB_FAILED) == 0)
         return tell_held_job(a, s, held, ec);
+    state = find_state(states, held);
+    open = state && state->phase != WATCH_OVER;
     if (!watch_kind_parse(held->kind, &kind) || open == held->over)
         return store_drop_held(s, held, ec);
     return tell_held_watch(a, s, held, kind, watch_event(kind, held->over), state, ec);
