@@ -63,6 +63,7 @@ struct lookout {
     int64_t young_id, young_ms;  /* the newest row at that time: what is behind it may not have been sent */
     int64_t sweep_ms;            /* when the walk begins anew */
     bool walked;                 /* the first walk has reached the young rows */
+    size_t usual_at;             /* among the items: where the next looks at what is usual begin */
 
     struct watch_few *few; /* groups that have had too few executors for some time */
     size_t few_count;

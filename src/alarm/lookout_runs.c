@@ -135,9 +135,25 @@ static enum err judge(struct lookout *w, struct store_session *s, struct watch_i
     return e;
 }
 
+/* From the job at which the looks of the turn before came to an end. */
+static enum err judge_all(struct lookout *w, struct store_session *s, int64_t now_ms, struct errctx *ec)
+{
+    size_t first = w->usual_at;
+    int looks = USUAL_LOOKS_MAX;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < w->item_count && !e; i++) {
+        size_t at = (first + i) % w->item_count;
+        if (looks > 0)
+            w->usual_at = at;
+        if (w->items[at].limits.long_s >= 0)
+            e = judge(w, s, &w->items[at], w->items[at].oldest, now_ms, &looks, ec);
+    }
+    return e;
+}
+
 enum err lookout_look_at_runs(struct lookout *w, struct store_session *s, int64_t now_ms, struct errctx *ec)
 {
-    int looks = USUAL_LOOKS_MAX;
     bool wanted = false;
     enum err e = ERR_OK;
 
@@ -166,8 +182,5 @@ enum err lookout_look_at_runs(struct lookout *w, struct store_session *s, int64_
         if (item && (!item->oldest || w->runs[i].triggered_s < item->oldest->triggered_s))
             item->oldest = &w->runs[i];
     }
-    for (size_t i = 0; i < w->item_count && !e; i++)
-        if (w->items[i].limits.long_s >= 0)
-            e = judge(w, s, &w->items[i], w->items[i].oldest, now_ms, &looks, ec);
-    return e;
+    return judge_all(w, s, now_ms, ec);
 }
