@@ -117,15 +117,15 @@ static enum err judge(struct lookout *w, struct store_session *s, struct watch_i
     int64_t age_s = run ? time_floor_div(now_ms, 1000) - run->triggered_s : 0, bound = item->limits.long_s;
     enum err e = ERR_OK;
 
-    if (!run) {
+    if (!run || (bound == 0 && age_s <= LONG_RUN_MIN_S)) {
         lookout_note(w, VERDICT_GOOD, WATCH_LONG_RUN, item->job_id, 0, "-");
         return ERR_OK;
     }
-    if (bound == 0 && age_s > LONG_RUN_MIN_S) {
+    if (bound == 0) {
         e = find_usual(s, item, now_ms, looks, ec);
         bound = item->usual_ms ? item->usual_s : -1;
     }
-    if (!e && bound != 0)
+    if (!e)
         lookout_note(w,
                      bound < 0       ? VERDICT_IDLE
                      : age_s > bound ? VERDICT_BAD
