@@ -14,6 +14,7 @@ void kept_clean_init(struct kept_clean *c, int64_t days, int64_t total)
 void kept_clean_forget(struct kept_clean *c)
 {
     c->bytes = c->over = 0;
+    c->more = false;
 }
 
 static enum err measure(struct kept_clean *c, struct store_session *s, struct errctx *ec)
@@ -30,7 +31,7 @@ enum err kept_clean_step(struct kept_clean *c, struct store_session *s, const st
                          int64_t *next_mono_ms, struct errctx *ec)
 {
     int64_t before_ms = c->days > 0 ? clock_wall_ms(clock) - c->days * DAY_MS : 0, bytes = 0;
-    enum err e = c->over > 0 ? ERR_OK : measure(c, s, ec);
+    enum err e = c->over > 0 || c->more ? ERR_OK : measure(c, s, ec);
 
     *removed = 0;
     if (!e)
@@ -39,7 +40,7 @@ enum err kept_clean_step(struct kept_clean *c, struct store_session *s, const st
         return e;
     c->bytes -= bytes;
     c->over = *removed > 0 && c->over > bytes ? c->over - bytes : 0;
-    *next_mono_ms = clock_mono_ms(clock) +
-                    (*removed == KEPT_CLEAN_BATCH || c->over > 0 ? KEPT_CLEAN_PAUSE_MS : KEPT_CLEAN_EVERY_MS);
+    c->more = *removed == KEPT_CLEAN_BATCH;
+    *next_mono_ms = clock_mono_ms(clock) + (c->more || c->over > 0 ? KEPT_CLEAN_PAUSE_MS : KEPT_CLEAN_EVERY_MS);
     return ERR_OK;
 }

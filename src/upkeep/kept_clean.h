@@ -21,6 +21,7 @@ struct kept_clean {
     int64_t total; /* bytes of all; 0: without a bound */
     int64_t bytes; /* of all, as of the last look */
     int64_t over;  /* bytes that are to go still */
+    bool more;     /* the batch before was a full one: another comes without a look at all */
 };
 
 void kept_clean_init(struct kept_clean *c, int64_t days, int64_t total);
