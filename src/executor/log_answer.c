@@ -51,7 +51,7 @@ static void fail(struct log_answer *out, const char *reason)
     out->answer = (struct answer){.code = CODE_FAILED, .text = str_copy(reason)};
 }
 
-/* A number, or the same as text; `other` for all else. */
+/* A number, or the same as text; `other` for all else. Executors have them as ints; sums of larger ones overflow. */
 static int64_t read_line_number(const struct span *value, int64_t other)
 {
     struct span s = *value;
@@ -66,7 +66,7 @@ static int64_t read_line_number(const struct span *value, int64_t other)
         return other;
     memcpy(digits, s.at, len);
     digits[len] = '\0';
-    return parse_int(digits, 0, INT64_MAX - 1, &number) ? number : other;
+    return parse_int(digits, 0, INT32_MAX, &number) ? number : other;
 }
 
 /* Where the text of a string that has lost its end is cut: behind its last line end, or else before a character or an
