@@ -93,6 +93,23 @@ static void the_first_drain_takes_all_that_is_late(void **state)
     }
 }
 
+/* Both at once: pushed late, and the next drain leaves seconds out. */
+static void a_late_push_goes_out_whatever_is_left_out(void **state)
+{
+    (void)state;
+    for (int64_t late_s = 0; late_s < 2 * WHEEL_SLOTS; late_s++) {
+        for (int64_t seconds = 0; seconds < 2 * WHEEL_SLOTS; seconds++) {
+            struct wheel w;
+
+            wheel_init(&w);
+            assert_int_equal(drain_count(&w, 5000), 0);
+            wheel_push(&w, make(1, 5000 - late_s));
+            assert_int_equal(drain_count(&w, 5000 + seconds), 1);
+            wheel_fini(&w);
+        }
+    }
+}
+
 static void a_drain_that_leaves_seconds_out_takes_all_that_is_late(void **state)
 {
     (void)state;
@@ -126,6 +143,7 @@ int main(void)
         cmocka_unit_test(fires_leave_at_their_second_and_once),
         cmocka_unit_test(later_laps_stay),
         cmocka_unit_test(a_late_push_goes_out_next),
+        cmocka_unit_test(a_late_push_goes_out_whatever_is_left_out),
         cmocka_unit_test(the_first_drain_takes_all_that_is_late),
         cmocka_unit_test(a_drain_that_leaves_seconds_out_takes_all_that_is_late),
         cmocka_unit_test(seconds_before_the_epoch_have_a_slot),
