@@ -137,7 +137,7 @@ def test_all_that_is_wrong_has_one_answer(site):
         assert site.log_in("twin", "twin's word").status == 401
         return "several users" in site.node.log_text()
 
-    wait_until(is_told, 90)
+    wait_until(is_told, 90, "the refusal of several users")
 
 
 def test_empty_passwords_reach_nobody(site):
