@@ -128,7 +128,7 @@ def test_man_pages_and_completion_know_what_the_program_knows(packages, folder):
     keys = re.findall(r"(?m)^([a-z][^\s=]*)=", run_shardwheel(["--help-config"]).stdout)
     assert [key for key in keys if f"\n.B {key}\n" not in pages["shardwheel.properties.5.gz"]] == []
     usage = run_shardwheel(["ctl", "not-a-command"]).stderr
-    commands = re.split(r", | or ", re.search(r"expected (shards.*?)(?:;|\"|$)", usage)[1])
+    commands = re.split(r", | or ", re.search(r"expected (jobs.*?)(?:;|\"|$)", usage)[1])
     assert [name for name in commands if f"\n.B {name}" not in pages["shardwheelctl.1.gz"]] == []
     cut = [line for line in pages["shardwheelctl.1.gz"].splitlines() if line.startswith(".B ") and
            line.count("[") != line.count("]")]

@@ -217,7 +217,8 @@ def test_a_log_is_followed_to_its_end(site):
 
     site.executor.replies["/log"] = page("<b>one</b>\r\ntwo\n", 2)
     assert site.reader.good("GET", f"/runs/{log_id}/log") == {
-        "fromLine": 1, "lines": ["<b>one</b>", "two"], "nextLine": 3, "ended": False, "reason": None, "trouble": None}
+        "fromLine": 1, "lines": ["<b>one</b>", "two"], "nextLine": 3, "ended": False, "reason": None, "trouble": None,
+        "source": "executor", "keptAt": None, "isCut": False}
     site.executor.replies["/log"] = page("", 2, end=True)
     assert not site.admin.good("GET", f"/runs/{log_id}/log?fromLine=3")["ended"]  # the run goes on
     site.executor.replies["/log"] = page("readLog fail, logFile not exists", 0, end=True)
