@@ -218,6 +218,26 @@ MUST_CHECK enum err flow_put_diff(struct buf *out, const char *old, size_t old_l
  * like itself alone. */
 bool flow_is_same_document(const char *a, const char *b);
 
+/* Documents that go to another cluster, whose ids are others: in them a step of type job, map or broadcast has
+ * "job": {"appname": ..., "name": ...} in place of "jobId". */
+struct flow_job_name {
+    size_t step;
+    int64_t id;
+    const char *app_name, *name;
+};
+struct flow_portable;
+/* `faults`: what is wrong with these members; the rest is not looked at. ERR_NOMEM alone. */
+MUST_CHECK enum err flow_load_portable(const char *text, struct flow_portable **out, struct flow_faults *faults,
+                                       struct errctx *ec);
+void flow_destroy_portable(struct flow_portable *portable); /* NULL is fine */
+/* The jobs that its steps name, in their order; ids are the caller's to fill in. */
+struct flow_job_name *flow_get_job_names(struct flow_portable *portable, size_t *count);
+/* Appends the document with these ids, once; nothing stays to be named then. */
+MUST_CHECK enum err flow_put_with_ids(struct buf *out, struct flow_portable *portable, struct errctx *ec);
+/* Appends a saved document with names in place of ids; an id that is not among them stays. `names` by id. */
+MUST_CHECK enum err flow_put_with_names(struct buf *out, const char *document, const struct flow_job_name *names,
+                                        size_t count, struct errctx *ec);
+
 /* A job that starts others when it ends well. */
 struct flow_chain_job {
     int64_t id;
