@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin/transfer: jobs and groups as a document that can stand in version control: out of a cluster, and into one. See
+ * admin/transfer: jobs, groups and flows as a document that can stand in version control: out of a cluster, and into one. See
  * shardwheel/admin.h for threads, ownership and refusals.
  *
  * Names       A group is known by its app name, a job by that and its own name, children likewise: ids differ from one
- *             cluster to another. Where a name is there twice nothing is done with it, and the item says so.
+ *             cluster to another. Where a name is there twice nothing is done with it, and the item says so. A flow
+ *             is known by its name; its document is that of flow_put_with_names.
  * Whole       What the document does not say of a job or group is put to its default, so that it means the same
  *             everywhere. But it says nothing of: whether a job runs, where `running` is -1 (a new one does not);
  *             tokens of groups, which are secrets; addresses of groups by heartbeats. What is not in it stays.
@@ -14,10 +15,12 @@
 #ifndef SHARDWHEEL_ADMIN_TRANSFER_H
 #define SHARDWHEEL_ADMIN_TRANSFER_H
 
+#include "shardwheel/admin/flows.h"
 #include "shardwheel/admin/groups.h"
 #include "shardwheel/admin/jobs.h"
 
 #define TRANSFER_JOBS_MAX 10000 /* of an import */
+#define TRANSFER_FLOWS_MAX 500
 #define TRANSFER_MS 20000
 
 struct transfer_name {
@@ -34,11 +37,19 @@ struct transfer_job {
     int running; /* 1, 0; -1: not said */
 };
 
+struct transfer_flow {
+    const char *name;     /* as the document has it */
+    const char *document; /* see flow_put_with_names */
+    int running;          /* whether its schedule is followed: 1, 0; -1: not said */
+};
+
 struct transfer {
     struct group_info *groups; /* by app name */
     size_t group_count;
     struct transfer_job *jobs; /* by app name, name, id */
     size_t job_count;
+    struct transfer_flow *flows; /* by name */
+    size_t flow_count;
 };
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
@@ -67,10 +78,12 @@ struct exporter;
 MUST_CHECK enum err admin_begin_export(struct admin *a, const struct actor *actor, const struct export_opts *opts,
                                        struct exporter **out, struct refusal *r);
 void exporter_destroy(struct exporter *x); /* NULL is fine */
-/* The next groups, the next jobs: pages may be empty. They stand until the next call for the same. *more: there may be
- * others. */
+/* The next groups, jobs, flows: pages may be empty. They stand until the next call for the same. *more: there may be
+ * others. A flow is taken out when all jobs are that it leads to, also by the flows that it runs; one that leads to no
+ * job, when all groups are. */
 MUST_CHECK enum err exporter_read_groups(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
 MUST_CHECK enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
+MUST_CHECK enum err exporter_read_flows(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
@@ -87,14 +100,15 @@ struct transfer_item {
 };
 
 struct transfer_result {
-    struct transfer_item *groups, *jobs; /* as in the document */
-    size_t group_count, job_count;
-    size_t outcomes[TRANSFER_LEFT + 1]; /* how many of each, groups and jobs */
+    struct transfer_item *groups, *jobs, *flows; /* as in the document */
+    size_t group_count, job_count, flow_count;
+    size_t outcomes[TRANSFER_LEFT + 1]; /* how many of each, of all three */
 };
 void transfer_result_fini(struct transfer_result *result);
 
-/* Groups first, then jobs, then their children. REFUSED_INVALID "groups" or "jobs": a name is there twice (its item);
- * REFUSED_LIMIT: too many jobs, or another import is under way at this node. */
+/* Groups first, then jobs, then their children, then flows, each after those that it runs. REFUSED_INVALID "groups",
+ * "jobs" or "flows": a name is there twice (its item); REFUSED_LIMIT: too many jobs or flows, or another import is under
+ * way at this node. */
 MUST_CHECK enum err admin_import(struct admin *a, const struct actor *actor, const struct transfer *document,
                                  bool dry_run, struct transfer_result *out, struct refusal *r);
 

@@ -23,13 +23,18 @@ static void add_fault(struct flow_faults *faults, size_t step, const char *membe
     va_end(args);
 }
 
-static void check_job(const struct reach *reach, const struct reach_step *step, size_t i, struct flow_faults *faults)
+static void check_job(const struct reach *reach, const struct reach_step *step, size_t i, bool by_name,
+                      struct flow_faults *faults)
 {
     const struct flow_job *job = reach_find_job(reach, step->job_id);
+    bool wrong = job && step->kind == FLOW_BROADCAST && (!job->route || strcmp(job->route, "SHARDING_BROADCAST") != 0);
 
     if (!job)
-        add_fault(faults, i, "jobId", "there is no job %" PRId64, step->job_id);
-    else if (step->kind == FLOW_BROADCAST && (!job->route || strcmp(job->route, "SHARDING_BROADCAST") != 0))
+        add_fault(faults, i, by_name ? "job" : "jobId", "there is no job %" PRId64, step->job_id);
+    else if (wrong && by_name)
+        add_fault(faults, i, "job", "%s is no broadcast: its route is %s", job->name ? job->name : "the job",
+                  job->route ? job->route : "not set");
+    else if (wrong)
         add_fault(faults, i, "jobId", "job %" PRId64 " is no broadcast: its route is %s", job->id,
                   job->route ? job->route : "not set");
 }
@@ -39,13 +44,26 @@ static void check_flow(struct reach *reach, const struct reach_flow *own, const 
 {
     const struct reach_flow *flow = reach_find(reach, step->flow);
 
-    if (!flow || (flow->id == 0 && flow != own))
+    if (!flow || (flow->id == 0 && !flow->is_planned && flow != own))
         add_fault(faults, i, "flow", "there is no flow \"%s\"", step->flow);
     else if (reach_leads_to(reach, flow, own->name, own_id))
         add_fault(faults, i, "flow", "the flow \"%s\" leads back to this one", step->flow);
     else if (reach_get_depth(reach, flow) + 1 > FLOWS_DEEP_MAX)
         add_fault(faults, i, "flow", "with the flow \"%s\", flows run flows more than %d deep", step->flow,
                   FLOWS_DEEP_MAX);
+}
+
+void flow_check_steps(struct reach *reach, const struct reach_flow *own, int64_t own_id, bool by_name,
+                      struct flow_faults *faults)
+{
+    for (size_t i = 0; i < own->step_count; i++) {
+        const struct reach_step *step = &own->steps[i];
+
+        if (step->job_id)
+            check_job(reach, step, i, by_name, faults);
+        else if (step->kind == FLOW_FLOW)
+            check_flow(reach, own, step, i, own_id, faults);
+    }
 }
 
 enum err flow_check_document(struct reach *reach, const char *document, int64_t own_id, struct flow **flow,
@@ -59,14 +77,8 @@ enum err flow_check_document(struct reach *reach, const char *document, int64_t 
         e = reach_add_flow(reach, flow_get_name(*flow), own_id, 0, *flow, reached, &r->text);
     if (!e)
         e = reach_close(reach, &r->text);
-    for (size_t i = 0; !e && i < (*reached)->step_count; i++) {
-        const struct reach_step *step = &(*reached)->steps[i];
-
-        if (step->job_id)
-            check_job(reach, step, i, faults);
-        else if (step->kind == FLOW_FLOW)
-            check_flow(reach, *reached, step, i, own_id, faults);
-    }
+    if (!e)
+        flow_check_steps(reach, *reached, own_id, /*by_name=*/false, faults);
     return refuse_error(r, e);
 }
 

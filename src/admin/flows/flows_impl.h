@@ -13,6 +13,11 @@ MUST_CHECK enum err flow_check_document(struct reach *reach, const char *documen
                                         const struct reach_flow **reached, struct flow_faults *faults,
                                         struct refusal *r);
 
+/* Of a flow in a reach that is closed: jobs and flows that it names, and what they are. by_name: its document has names
+ * in place of ids. */
+void flow_check_steps(struct reach *reach, const struct reach_flow *own, int64_t own_id, bool by_name,
+                      struct flow_faults *faults);
+
 /* The newest version of a flow, in a reach that is closed. REFUSED_UNKNOWN "id". */
 MUST_CHECK enum err flow_find(struct reach *reach, int64_t id, struct flow_rows *rows, const struct reach_flow **out,
                               struct refusal *r);

@@ -204,8 +204,12 @@ static int compare_jobs(const void *a, const void *b)
 
 const struct flow_job *reach_find_job(const struct reach *reach, int64_t id)
 {
-    const struct flow_job key = {.id = id};
+    const struct flow_job key = {.id = id}, *planned = NULL;
 
+    if (reach->planned_count)
+        planned = bsearch(&key, reach->planned, reach->planned_count, sizeof key, compare_jobs);
+    if (planned)
+        return planned;
     return reach->jobs.count ? bsearch(&key, reach->jobs.items, reach->jobs.count, sizeof key, compare_jobs) : NULL;
 }
 
@@ -256,24 +260,51 @@ static size_t put_groups(const struct reach *reach, struct reach_flow *const *fl
     return sort_distinct(out, found);
 }
 
-enum err reach_load_groups(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
-                           struct errctx *ec)
+static size_t put_job_ids(const struct reach *reach, struct reach_flow *const *flows, size_t count, int64_t *out)
+{
+    size_t found = 0;
+
+    (void)reach;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < flows[i]->step_count; k++)
+            if (flows[i]->steps[k].job_id)
+                out[found++] = flows[i]->steps[k].job_id;
+    return sort_distinct(out, found);
+}
+
+/* At most one number for each step. */
+typedef size_t put_numbers(const struct reach *reach, struct reach_flow *const *flows, size_t count, int64_t *out);
+
+static enum err load_numbers(struct reach *reach, const struct reach_flow *flow, put_numbers *put, int64_t **out,
+                             size_t *count, struct errctx *ec)
 {
     struct reach_flow **flows = NULL;
     size_t flow_count = 0, room = 1;
-    int64_t *groups = NULL;
+    int64_t *numbers = NULL;
     enum err e = walk(reach, flow, &flows, &flow_count, ec);
 
     for (size_t i = 0; i < flow_count; i++)
         room += flows[i]->step_count;
-    if (!e && !(groups = calloc(room, sizeof *groups)))
+    if (!e && !(numbers = calloc(room, sizeof *numbers)))
         e = no_memory(ec);
     if (!e) {
-        *count = put_groups(reach, flows, flow_count, groups);
-        *out = groups;
+        *count = put(reach, flows, flow_count, numbers);
+        *out = numbers;
     }
     free(flows);
     return e;
+}
+
+enum err reach_load_groups(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
+                           struct errctx *ec)
+{
+    return load_numbers(reach, flow, put_groups, out, count, ec);
+}
+
+enum err reach_load_job_ids(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
+                            struct errctx *ec)
+{
+    return load_numbers(reach, flow, put_job_ids, out, count, ec);
 }
 
 enum err reach_load_versions(const struct reach *reach, int64_t but_id, struct flow_version **out, size_t *count,

@@ -25,6 +25,7 @@ struct reach_flow {
     char name[FLOW_NAME_MAX + 1]; /* by which others run it; "": it is no newest version */
     int64_t id;                   /* 0: there is no flow of that name, or it is not saved yet */
     int64_t version;
+    bool is_planned; /* it will be there before what names it is saved */
     struct reach_step *steps;
     size_t step_count;
     char *tags;
@@ -39,6 +40,8 @@ struct reach {
     size_t count;
     size_t looked_up; /* whose flows and jobs were read */
     struct flow_jobs jobs;
+    const struct flow_job *planned; /* jobs as they will be, which count in place of those of the same id; ascending */
+    size_t planned_count;
     unsigned walk;
 };
 
@@ -61,6 +64,9 @@ MUST_CHECK enum err reach_load_versions(const struct reach *reach, int64_t but_i
 /* Ascending; free with free. */
 MUST_CHECK enum err reach_load_groups(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
                                       struct errctx *ec);
+/* The jobs of all that it leads to, also those that are gone; ascending; free with free. */
+MUST_CHECK enum err reach_load_job_ids(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
+                                       struct errctx *ec);
 /* Whether that flow is among those that this one leads to. */
 bool reach_leads_to(struct reach *reach, const struct reach_flow *from, const char *name, int64_t id);
 /* How many flows deep it goes: 0: it runs none. Above FLOWS_DEEP_MAX: at least so many, or in a circle. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups and jobs, taken out: names are listed in their order, and what stands under them is read in pages. */
+/* Groups, jobs and flows, taken out: names are listed in their order, and what stands under them is read in pages. */
 #include "shardwheel/admin/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "admin/transfer/children.h"
+#include "admin/transfer/export_flows.h"
 #include "admin/jobs/jobs_impl.h"
 
 struct exporter {
@@ -23,6 +24,8 @@ struct exporter {
     struct job_found found;    /* the page of jobs, as all below */
     struct transfer_job *jobs;
     struct export_children children;
+
+    struct export_flows flows; /* the page of flows */
 };
 
 static void drop_jobs(struct exporter *x)
@@ -38,6 +41,7 @@ void exporter_destroy(struct exporter *x)
     if (!x)
         return;
     drop_jobs(x);
+    export_flows_fini(&x->flows);
     group_infos_fini(&x->infos);
     export_names_fini(&x->names);
     free(x->groups);
@@ -83,6 +87,8 @@ static bool choose_jobs(struct exporter *x, const struct export_opts *opts)
     x->jobs_wanted = calloc(opts->job_count + 1, sizeof *x->jobs_wanted);
     if (x->jobs_wanted && opts->job_count)
         memcpy(x->jobs_wanted, opts->jobs, opts->job_count * sizeof *x->jobs_wanted);
+    if (x->jobs_wanted)
+        qsort(x->jobs_wanted, opts->job_count, sizeof *x->jobs_wanted, compare_int64);
     x->filter.jobs = x->jobs_wanted;
     x->filter.job_count = opts->job_count;
     return x->jobs_wanted != NULL;
@@ -279,5 +285,20 @@ enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more
     if (!e)
         e = load_jobs(x, s, out, &r->text);
     *more = !x->names_end || x->at < x->names.count;
+    return admin_end(x->admin, s, e, r);
+}
+
+/* ---- flows ------------------------------------------------------------------------------------------------------- */
+
+enum err exporter_read_flows(struct exporter *x, struct transfer *out, bool *more, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = admin_take_session(x->admin, &s, r);
+
+    if (!e)
+        e = export_flows_read(&x->flows, s, &x->filter, x->page, &r->text);
+    out->flows = x->flows.items;
+    out->flow_count = x->flows.count;
+    *more = !x->flows.is_end;
     return admin_end(x->admin, s, e, r);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups and jobs, put in: each by itself. */
-#include "shardwheel/admin/transfer.h"
+#include "admin/transfer/import.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "admin/jobs/try.h"
-#include "admin/transfer/index.h"
+#include "admin/transfer/import_flows.h"
 #include "shardwheel/admin/glue.h"
 
 const char *transfer_outcome_name(enum transfer_outcome outcome)
@@ -32,26 +32,16 @@ void transfer_result_fini(struct transfer_result *result)
 {
     free_items(result->groups, result->group_count);
     free_items(result->jobs, result->job_count);
+    free_items(result->flows, result->flow_count);
     *result = (struct transfer_result){0};
 }
 
-struct importing {
-    struct admin *admin;
-    const struct actor *actor;
-    const struct transfer *document;
-    bool dry_run;
-    struct store_session *session; /* of checks */
-    struct transfer_index index;
-    struct transfer_result result;
-    int64_t deadline_mono_ms;
-};
-
-static bool is_over(const struct importing *im)
+bool import_is_over(const struct importing *im)
 {
     return clock_mono_ms(im->admin->clock) >= im->deadline_mono_ms;
 }
 
-static void end_item(struct transfer_item *item, enum err e, const struct refusal *why)
+void import_end_item(struct transfer_item *item, enum err e, const struct refusal *why)
 {
     if (!e)
         return;
@@ -62,8 +52,7 @@ static void end_item(struct transfer_item *item, enum err e, const struct refusa
     item->text = str_copy(why->text.text);
 }
 
-/* What differs, for people. */
-static void keep_diff(struct transfer_item *item, const char *before, const char *after)
+void import_keep_diff(struct transfer_item *item, const char *before, const char *after)
 {
     free(item->before);
     free(item->after);
@@ -107,7 +96,7 @@ static enum err show_group(struct importing *im, const struct group_info *now, c
         audit_text(&diff, "addressList", now ? now->address_list : NULL, wanted->address_list);
     e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &r->text));
     if (!e)
-        keep_diff(item, diff.row.before, diff.row.after);
+        import_keep_diff(item, diff.row.before, diff.row.after);
     audit_fini(&diff);
     return e;
 }
@@ -145,7 +134,7 @@ static void import_group(struct importing *im, const struct group_info *wanted, 
                                                                : TRANSFER_CHANGE;
     if (!e && item->outcome != TRANSFER_SAME)
         e = write_group(im, count ? now : NULL, wanted, item, &why);
-    end_item(item, e, &why);
+    import_end_item(item, e, &why);
 }
 
 /* The group is to be made by this document, which is tried only. */
@@ -277,7 +266,7 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
                          r);
     if (!e && !same && item->outcome != TRANSFER_CREATE) {
         item->outcome = TRANSFER_CHANGE;
-        keep_diff(item, diff.row.before, diff.row.after);
+        import_keep_diff(item, diff.row.before, diff.row.after);
     }
     if (!e && !same && !im->dry_run)
         e = admin_edit_job(im->admin, im->actor, id, &edit, r);
@@ -287,8 +276,8 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
         e = switch_job(im, id, row->status == 1, job->running, &switched, r);
     if (!e && switched && item->outcome == TRANSFER_SAME) {
         item->outcome = TRANSFER_CHANGE;
-        keep_diff(item, job->running ? "{\"running\":false}" : "{\"running\":true}",
-                  job->running ? "{\"running\":true}" : "{\"running\":false}");
+        import_keep_diff(item, job->running ? "{\"running\":false}" : "{\"running\":true}",
+                         job->running ? "{\"running\":true}" : "{\"running\":false}");
     }
     audit_fini(&diff);
     job_found_fini(&found);
@@ -302,7 +291,7 @@ static enum err show_new(struct importing *im, const struct job_form *form, stru
     enum err e = refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &r->text));
 
     if (!e)
-        keep_diff(item, diff.row.before, diff.row.after);
+        import_keep_diff(item, diff.row.before, diff.row.after);
     audit_fini(&diff);
     return e;
 }
@@ -357,7 +346,7 @@ static void import_job(struct importing *im, const struct transfer_job *job, str
         e = change_job(im, job, job->child_count ? NULL : job->row.children, id, item, &why);
     } else
         e = create_job(im, job, group ? group->id : 0, item, &why);
-    end_item(item, e, &why);
+    import_end_item(item, e, &why);
 }
 
 /* When all jobs are there: children by their names, and what a new job still lacks. */
@@ -375,11 +364,20 @@ static void finish_job(struct importing *im, const struct transfer_job *job, str
         item->outcome = TRANSFER_CHANGE; /* to ids that are not there yet */
     else if (!e && !to_come && item->id)
         e = change_job(im, job, job->child_count ? children.data : NULL, item->id, item, &why);
-    end_item(item, e, &why);
+    import_end_item(item, e, &why);
     buf_fini(&children);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static struct transfer_item *add_items(size_t count)
+{
+    struct transfer_item *items = calloc(count + 1, sizeof *items);
+
+    for (size_t i = 0; items && i < count; i++)
+        items[i].outcome = TRANSFER_LEFT;
+    return items;
+}
 
 static enum err prepare(struct importing *im, struct refusal *r)
 {
@@ -389,20 +387,28 @@ static enum err prepare(struct importing *im, struct refusal *r)
 
     if (!e && d->job_count > TRANSFER_JOBS_MAX)
         e = refuse(r, REFUSED_LIMIT, "jobs", "more than %d jobs", TRANSFER_JOBS_MAX);
+    if (!e && d->flow_count > TRANSFER_FLOWS_MAX)
+        e = refuse(r, REFUSED_LIMIT, "flows", "more than %d flows", TRANSFER_FLOWS_MAX);
     if (e)
         return e;
-    result->groups = calloc(d->group_count + 1, sizeof *result->groups);
-    result->jobs = calloc(d->job_count + 1, sizeof *result->jobs);
-    if (!result->groups || !result->jobs)
+    result->groups = add_items(d->group_count);
+    result->jobs = add_items(d->job_count);
+    result->flows = add_items(d->flow_count);
+    if (!result->groups || !result->jobs || !result->flows)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
     result->group_count = d->group_count;
     result->job_count = d->job_count;
-    for (size_t i = 0; i < d->group_count; i++)
-        result->groups[i].outcome = TRANSFER_LEFT;
-    for (size_t i = 0; i < d->job_count; i++)
-        result->jobs[i].outcome = TRANSFER_LEFT;
-    e = transfer_index_load(&im->index, im->admin, im->actor, d, r);
+    result->flow_count = d->flow_count;
+    e = flow_plans_load(d, &im->flows, r);
+    if (!e)
+        e = transfer_index_load(&im->index, im->admin, im->actor, d, im->flows, r);
     return e ? e : admin_take_session(im->admin, &im->session, r);
+}
+
+static void count_outcomes(struct transfer_result *result, const struct transfer_item *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        result->outcomes[items[i].outcome]++;
 }
 
 static void run(struct importing *im)
@@ -411,17 +417,18 @@ static void run(struct importing *im)
     struct transfer_result *result = &im->result;
     size_t done = 0;
 
-    for (size_t i = 0; i < d->group_count && !is_over(im); i++)
+    for (size_t i = 0; i < d->group_count && !import_is_over(im); i++)
         import_group(im, &d->groups[i], &result->groups[i]);
-    for (; done < d->job_count && !is_over(im); done++)
+    for (; done < d->job_count && !import_is_over(im); done++)
         import_job(im, &d->jobs[done], &result->jobs[done]);
     transfer_index_sort(&im->index);
     for (size_t i = 0; i < done; i++)
         finish_job(im, &d->jobs[i], &result->jobs[i]);
-    for (size_t i = 0; i < d->group_count; i++)
-        result->outcomes[result->groups[i].outcome]++;
-    for (size_t i = 0; i < d->job_count; i++)
-        result->outcomes[result->jobs[i].outcome]++;
+    if (done == d->job_count)
+        import_flows(im);
+    count_outcomes(result, result->groups, d->group_count);
+    count_outcomes(result, result->jobs, d->job_count);
+    count_outcomes(result, result->flows, d->flow_count);
 }
 
 enum err admin_import(struct admin *a, const struct actor *actor, const struct transfer *document, bool dry_run,
@@ -441,6 +448,7 @@ enum err admin_import(struct admin *a, const struct actor *actor, const struct t
         run(&im);
     store_give_session(a->opts.store, im.session);
     transfer_index_fini(&im.index);
+    flow_plans_destroy(im.flows);
     atomic_store_explicit(&a->importing, false, memory_order_release); /* with the exchange above */
     if (e)
         transfer_result_fini(&im.result);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/transfer/index.h"
+#include "admin/transfer/import_flows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,16 +37,22 @@ enum err transfer_check_names(const struct transfer *document, struct refusal *r
 {
     struct transfer_name *groups = calloc(document->group_count + 1, sizeof *groups);
     struct transfer_name *jobs = calloc(document->job_count + 1, sizeof *jobs);
+    struct transfer_name *flows = calloc(document->flow_count + 1, sizeof *flows);
 
     for (size_t i = 0; groups && i < document->group_count; i++)
         groups[i] = (struct transfer_name){document->groups[i].app_name, ""};
     for (size_t i = 0; jobs && i < document->job_count; i++)
         jobs[i] = (struct transfer_name){document->jobs[i].app_name, document->jobs[i].row.name};
+    for (size_t i = 0; flows && i < document->flow_count; i++)
+        flows[i] = (struct transfer_name){document->flows[i].name, ""};
     enum err e = check_doubles(groups, document->group_count, "groups", r);
     if (!e)
         e = check_doubles(jobs, document->job_count, "jobs", r);
+    if (!e)
+        e = check_doubles(flows, document->flow_count, "flows", r);
     free(groups);
     free(jobs);
+    free(flows);
     return e;
 }
 
@@ -130,7 +136,7 @@ static enum err load_jobs(struct transfer_index *index, struct admin *a, const s
     return e;
 }
 
-static bool is_named(const struct transfer *document, const char *app_name)
+static bool is_named(const struct transfer *document, const struct flow_plans *flows, const char *app_name)
 {
     for (size_t i = 0; i < document->job_count; i++) {
         const struct transfer_job *job = &document->jobs[i];
@@ -141,7 +147,7 @@ static bool is_named(const struct transfer *document, const char *app_name)
                 return true;
         }
     }
-    return false;
+    return flow_plans_name(flows, app_name);
 }
 
 void transfer_index_sort(struct transfer_index *index)
@@ -152,14 +158,14 @@ void transfer_index_sort(struct transfer_index *index)
 }
 
 enum err transfer_index_load(struct transfer_index *index, struct admin *a, const struct actor *actor,
-                             const struct transfer *document, struct refusal *r)
+                             const struct transfer *document, const struct flow_plans *flows, struct refusal *r)
 {
     enum err e = admin_list_groups_after(a, actor, NULL, NULL, 0, INT32_MAX, &index->groups, NULL, NULL, r);
 
     for (size_t i = 0; !e && i < index->groups.count; i++) {
         struct group_info *group = &index->groups.items[i];
         group->app_name = group->app_name ? group->app_name : "";
-        if (is_named(document, group->app_name))
+        if (is_named(document, flows, group->app_name))
             e = load_jobs(index, a, actor, group->id, r);
     }
     transfer_index_sort(index);

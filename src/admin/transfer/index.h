@@ -21,11 +21,14 @@ struct transfer_index {
     size_t sorted; /* of them: those behind were added since, and are not found yet */
 };
 
-/* REFUSED_INVALID "groups" or "jobs", with the name as its item, when one is there twice. */
+struct flow_plans;
+
+/* REFUSED_INVALID "groups", "jobs" or "flows", with the name as its item, when one is there twice. */
 MUST_CHECK enum err transfer_check_names(const struct transfer *document, struct refusal *r);
 
 MUST_CHECK enum err transfer_index_load(struct transfer_index *index, struct admin *a, const struct actor *actor,
-                                        const struct transfer *document, struct refusal *r);
+                                        const struct transfer *document, const struct flow_plans *flows,
+                                        struct refusal *r);
 void transfer_index_fini(struct transfer_index *index);
 /* How many have the name; *out is the first of them. */
 size_t transfer_index_find_group(const struct transfer_index *index, const char *app_name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs and groups as a document for version control, page by page. */
+/* Jobs, groups and flows as a document for version control, page by page. */
 #include "http/v1/job_form.h"
 #include "http/v1/transfer.h"
 #include "shardwheel/admin/transfer.h"
@@ -62,6 +62,14 @@ static void put_job(struct buf *b, const struct transfer_job *job)
     if (!job_settings_are_empty(&job->settings))
         job_put_settings(b, &job->settings, /*all=*/false);
     v1_put_bool(b, "running", job->running == 1);
+    v1_put_object_end(b);
+}
+
+static void put_flow(struct buf *b, const struct transfer_flow *flow)
+{
+    v1_put_object(b, NULL);
+    v1_put_json(b, "document", flow->document);
+    v1_put_bool(b, "running", flow->running == 1);
     v1_put_object_end(b);
 }
 
@@ -139,6 +147,7 @@ struct exporting {
     struct json_lines lines;
     struct buf compact; /* of which the first `done` bytes are in the body */
     size_t done;
+    bool has_flows; /* the list has begun */
 };
 
 /* The last byte stays, by which the next value knows whether a comma is due. */
@@ -188,6 +197,23 @@ static enum err put_jobs(struct exporting *x, const struct transfer *page)
     return e;
 }
 
+/* A document without flows is one of releases that know none. */
+static enum err put_flows(struct exporting *x, const struct transfer *page)
+{
+    enum err e = ERR_OK;
+
+    if (page->flow_count && !x->has_flows) {
+        v1_put_list_end(&x->compact);
+        v1_put_list(&x->compact, "flows");
+        x->has_flows = true;
+    }
+    for (size_t i = 0; !e && i < page->flow_count; i++) {
+        put_flow(&x->compact, &page->flows[i]);
+        e = push(x);
+    }
+    return e;
+}
+
 static void begin_document(struct exporting *x)
 {
     v1_put_object(&x->compact, NULL);
@@ -217,24 +243,35 @@ static void give_up(struct exporting *x)
     response_break(x->c->r);
 }
 
-/* Groups and jobs as they come; `page` has the first ones of both. */
-static void put_all(struct exporting *x, struct transfer *page, bool more_groups, bool more_jobs)
+/* What there is of each behind the first page. */
+struct rest {
+    bool groups, jobs, flows;
+};
+
+/* Groups, jobs and flows as they come; `page` has the first ones of all. */
+static void put_all(struct exporting *x, struct transfer *page, struct rest *more)
 {
     struct refusal *why = &x->c->why;
     enum err fault = ERR_OK, gone;
 
     begin_document(x);
     gone = put_groups(x, page);
-    while (!gone && !fault && more_groups) {
-        fault = exporter_read_groups(x->exporter, page, &more_groups, why);
+    while (!gone && !fault && more->groups) {
+        fault = exporter_read_groups(x->exporter, page, &more->groups, why);
         gone = fault ? ERR_OK : put_groups(x, page);
     }
     begin_jobs(x);
     if (!gone && !fault)
         gone = put_jobs(x, page);
-    while (!gone && !fault && more_jobs) {
-        fault = exporter_read_jobs(x->exporter, page, &more_jobs, why);
+    while (!gone && !fault && more->jobs) {
+        fault = exporter_read_jobs(x->exporter, page, &more->jobs, why);
         gone = fault ? ERR_OK : put_jobs(x, page);
+    }
+    if (!gone && !fault)
+        gone = put_flows(x, page);
+    while (!gone && !fault && more->flows) {
+        fault = exporter_read_flows(x->exporter, page, &more->flows, why);
+        gone = fault ? ERR_OK : put_flows(x, page);
     }
     end_document(x);
     if (fault)
@@ -247,18 +284,20 @@ static void answer(struct exporting *x)
 {
     struct v1_call *c = x->c;
     struct transfer page = {0};
-    bool more_groups = false, more_jobs = false;
+    struct rest more = {0};
     struct errctx ec = {{0}};
 
-    if (v1_has_failed(c, exporter_read_groups(x->exporter, &page, &more_groups, &c->why)) ||
-        v1_has_failed(c, exporter_read_jobs(x->exporter, &page, &more_jobs, &c->why)))
+    if (v1_has_failed(c, exporter_read_groups(x->exporter, &page, &more.groups, &c->why)) ||
+        v1_has_failed(c, exporter_read_jobs(x->exporter, &page, &more.jobs, &c->why)) ||
+        v1_has_failed(c, exporter_read_flows(x->exporter, &page, &more.flows, &c->why)))
         return;
-    if ((more_groups || more_jobs) && response_begin_stream(c->r, &ec)) {
+    bool whole = !more.groups && !more.jobs && !more.flows;
+    if (!whole && response_begin_stream(c->r, &ec)) {
         (void)v1_has_failed(c, refuse(&c->why, REFUSED_TRY_AGAIN, NULL, "%s", ec.text));
         return;
     }
-    put_all(x, &page, more_groups, more_jobs);
-    if (!more_groups && !more_jobs)
+    put_all(x, &page, &more);
+    if (whole)
         v1_tag_answer(c);
 }
 

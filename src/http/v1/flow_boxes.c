@@ -120,15 +120,14 @@ void flow_put_member(struct buf *out, const char *document, const char *name, co
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-const char *flow_take_object(struct v1_call *c, const char *name, size_t max)
+const char *flow_keep_object(struct v1_call *c, const struct json_value *object, size_t max)
 {
-    struct v1_object object = v1_object(&c->body, name);
     struct buf text = {0};
     char *kept;
 
-    if (object.value.kind != JSON_OBJECT)
+    if (object->kind != JSON_OBJECT)
         return NULL;
-    json_put_value(&text, &object.value, max);
+    json_put_value(&text, object, max);
     kept = buf_failed(&text) ? NULL : v1_keep(c, text.len + 1);
     if (kept)
         memcpy(kept, text.data, text.len);
@@ -136,6 +135,13 @@ const char *flow_take_object(struct v1_call *c, const char *name, size_t max)
         v1_note(c, REFUSED_BROKEN, NULL, "out of memory for the request");
     buf_fini(&text);
     return kept;
+}
+
+const char *flow_take_object(struct v1_call *c, const char *name, size_t max)
+{
+    struct v1_object object = v1_object(&c->body, name);
+
+    return flow_keep_object(c, &object.value, max);
 }
 
 const char *flow_take_document(struct v1_call *c)

@@ -18,6 +18,8 @@ void flow_put_run(struct buf *out, const struct flow_run_card *card);
 const char *flow_take_document(struct v1_call *c);
 /* Any member of the body that is an object, likewise; NULL when it is absent. */
 const char *flow_take_object(struct v1_call *c, const char *name, size_t max);
+/* An object that was read, likewise; NULL when it is none. */
+const char *flow_keep_object(struct v1_call *c, const struct json_value *object, size_t max);
 
 /* flow_events.c */
 void flow_answer_events(struct v1_call *c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A document of jobs and groups, put in. */
+/* A document of jobs, groups and flows, put in. */
+#include "http/v1/flow_boxes.h"
 #include "http/v1/job_form.h"
 #include "http/v1/transfer.h"
 #include "shardwheel/admin/transfer.h"
@@ -111,6 +112,32 @@ static void take_jobs(struct v1_call *c, struct transfer *d)
     }
 }
 
+static void take_flow(struct v1_object *o, struct transfer_flow *out)
+{
+    struct v1_object document = v1_object(o, "document");
+
+    v1_require(o, "document");
+    if (document.value.kind == JSON_OBJECT)
+        v1_require(&document, "name");
+    *out = (struct transfer_flow){.name = v1_text(&document, "name", FLOW_NAME_MAX),
+                                  .document = flow_keep_object(o->c, &document.value, 2 * FLOW_DOCUMENT_MAX),
+                                  .running = v1_has(o, "running") ? v1_bool(o, "running", false) : -1};
+    (void)v1_bool(o, "running", false);
+    v1_end(o);
+}
+
+static void take_flows(struct v1_call *c, struct transfer *d)
+{
+    struct v1_list list = v1_object_list(&c->body, "flows", TRANSFER_FLOWS_MAX);
+    struct v1_object item;
+
+    d->flows = v1_keep(c, (list.count + 1) * sizeof *d->flows);
+    for (; d->flows && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->flow_count++) {
+        take_flow(&item, &d->flows[d->flow_count]);
+        name_item(c, "flows", d->flow_count);
+    }
+}
+
 static void take_document(struct v1_call *c, struct transfer *d)
 {
     static const char *const formats[] = {TRANSFER_FORMAT, NULL};
@@ -121,12 +148,14 @@ static void take_document(struct v1_call *c, struct transfer *d)
     v1_int(&c->body, "version", TRANSFER_VERSION, TRANSFER_VERSION, TRANSFER_VERSION);
     take_groups(c, d);
     take_jobs(c, d);
+    take_flows(c, d);
 }
 
 static void put_item(struct buf *b, const char *app_name, const char *name, const struct transfer_item *item)
 {
     v1_put_object(b, NULL);
-    v1_put_text(b, "appname", app_name);
+    if (app_name)
+        v1_put_text(b, "appname", app_name);
     if (name)
         v1_put_text(b, "name", name);
     v1_put_text(b, "outcome", transfer_outcome_name(item->outcome));
@@ -154,6 +183,10 @@ static void put_result(struct buf *b, const struct transfer *d, const struct tra
     v1_put_list(b, "jobs");
     for (size_t i = 0; i < d->job_count; i++)
         put_item(b, d->jobs[i].app_name, d->jobs[i].row.name, &result->jobs[i]);
+    v1_put_list_end(b);
+    v1_put_list(b, "flows");
+    for (size_t i = 0; i < d->flow_count; i++)
+        put_item(b, NULL, d->flows[i].name, &result->flows[i]);
     v1_put_list_end(b);
     v1_put_object_end(b);
 }

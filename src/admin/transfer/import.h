@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* import: what the files of an import share. Private to admin; one thread. */
+#ifndef ADMIN_TRANSFER_IMPORT_H
+#define ADMIN_TRANSFER_IMPORT_H
+
+#include "admin/transfer/index.h"
+
+struct importing {
+    struct admin *admin;
+    const struct actor *actor;
+    const struct transfer *document;
+    bool dry_run;
+    struct store_session *session; /* of checks */
+    struct transfer_index index;
+    struct flow_plans *flows;
+    struct transfer_result result;
+    int64_t deadline_mono_ms;
+};
+
+bool import_is_over(const struct importing *im);
+void import_end_item(struct transfer_item *item, enum err e, const struct refusal *why);
+/* What differs, for people. */
+void import_keep_diff(struct transfer_item *item, const char *before, const char *after);
+
+#endif
