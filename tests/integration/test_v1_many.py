@@ -35,6 +35,24 @@ class Site:
     def clear(self):
         self.tables.execute("DELETE FROM xxl_job_info")
         self.tables.execute("DELETE FROM shardwheel_job")
+        self.tables.execute("DELETE FROM shardwheel_flow_version")
+        self.tables.execute("DELETE FROM shardwheel_flow")
+
+    def add_flow(self, name, *steps, **members):
+        return self.admin.good("POST", "/flows", {"document": flow(name, *steps, **members)}, status=201)["id"]
+
+
+def flow(name, *steps, **members):
+    """A document: a number or a pair is a job, a text another flow."""
+    made = []
+    for number, step in enumerate(steps):
+        made.append({"name": f"s{number}", "type": "flow" if isinstance(step, str) else "job"})
+        if isinstance(step, tuple):
+            made[-1]["job"] = {"appname": step[0], "name": step[1]}
+        else:
+            made[-1]["flow" if isinstance(step, str) else "jobId"] = step
+    edges = [{"from": f"s{n}", "to": f"s{n + 1}"} for n in range(len(made) - 1)]
+    return {"name": name, **members, "steps": made, "edges": edges}
 
 
 @pytest.fixture(scope="module")
@@ -251,3 +269,207 @@ def test_an_export_stands_in_git(site, tmp_path):
     site.admin.good("PATCH", f"/jobs/{ids[1]}", {"author": "you"})
     path.write_text(site.admin.call("GET", "/export").text)
     assert git("diff", "--numstat").split()[:2] == ["1", "1"]
+
+
+# ---- flows -----------------------------------------------------------------------------------------------------------
+
+NIGHTLY = {"cron": "0 0 2 * * ?", "zone": "UTC"}
+
+
+def outcomes(result):
+    return {item["name"]: item["outcome"] for item in result["flows"]}
+
+
+def with_flows(*flows, jobs=(), groups=()):
+    return {"format": "shardwheel-jobs", "version": 1, "groups": list(groups),
+            "jobs": [{"appname": app, "name": name, "author": "me", "executorHandler": "h"} for app, name in jobs],
+            "flows": [{"document": document} for document in flows]}
+
+
+@pytest.mark.asan
+def test_flows_go_from_one_cluster_to_another(site, other):
+    """Their jobs have other ids there; the one that runs another comes before it in the document."""
+    site.clear()
+    other.clear()
+    for table in ("xxl_job_info", "shardwheel_flow"):
+        other.tables.execute(f"ALTER TABLE {table} AUTO_INCREMENT = 70000")
+    first, second = site.add("first"), site.add("second", group=1)
+    site.add_flow("b-called", second)
+    caller = site.add_flow("a-caller", first, "b-called", schedule=NIGHTLY)
+    site.admin.good("POST", f"/flows/{caller}/start", status=200)
+    answer = site.admin.call("GET", "/export")
+    document = answer.json
+    assert document["flows"] == [
+        {"document": flow("a-caller", ("ours", "first"), "b-called", schedule=NIGHTLY), "running": True},
+        {"document": flow("b-called", ("theirs", "second")), "running": False}]
+    assert answer.text == json.dumps(document, indent=2, ensure_ascii=False) + "\n" and answer.headers["ETag"]
+
+    tried = other.admin.good("POST", "/import?dryRun=true", document)
+    assert outcomes(tried) == {"a-caller": "create", "b-called": "create"}
+    assert (tried["create"], tried["same"]) == (4, 2)
+    assert other.tables.value("SELECT COUNT(*) FROM shardwheel_flow") == 0
+    done = other.admin.good("POST", "/import", document)
+    assert outcomes(done) == outcomes(tried) and done["refused"] == 0
+    ids = {item["name"]: item["id"] for item in done["flows"]}
+    made = other.admin.good("GET", f"/flows/{ids['a-caller']}")
+    there = other.tables.value("SELECT id FROM xxl_job_info WHERE job_desc = 'first'")
+    assert made["document"]["steps"][0]["jobId"] == there != first
+    assert (made["state"], made["version"], made["nextAt"] is not None) == ("started", 1, True)
+    assert other.admin.good("GET", "/export")["flows"] == document["flows"]
+    again = other.admin.good("POST", "/import", document)
+    assert (again["same"], outcomes(again)) == (6, {"a-caller": "same", "b-called": "same"})
+
+    document["flows"][1]["document"]["steps"][0]["param"] = "new"
+    document["flows"][0]["running"] = False
+    for path in ("/import?dryRun=true", "/import"):
+        assert [(item["outcome"], item["before"], item["after"])
+                for item in other.admin.good("POST", path, document)["flows"]] == [
+            ("change", {"running": True}, {"running": False}),
+            ("change", {"version": 1}, {"version": 2, "changes": ['~ step s0: param: none -> "new"']})], path
+    made = other.admin.good("GET", f"/flows/{ids['b-called']}")
+    assert (made["version"], made["document"]["steps"][0]["param"]) == (2, "new")
+    assert other.admin.good("GET", f"/flows/{ids['a-caller']}")["state"] == "stopped"
+    del document["flows"][0]["running"]
+    assert other.admin.good("POST", "/import", document)["same"] == 6
+    assert other.admin.good("GET", f"/flows/{ids['b-called']}")["version"] == 2
+    del document["flows"]
+    assert other.admin.good("POST", "/import", document)["same"] == 4
+    assert other.tables.value("SELECT COUNT(*) FROM shardwheel_flow") == 2
+
+
+def test_flows_are_taken_out_with_all_that_they_lead_to(site):
+    site.clear()
+    ours, theirs = site.add("of ours"), site.add("of theirs", group=1)
+    site.add_flow("mine", ours)
+    site.add_flow("of-both", ours, theirs)
+    site.add_flow("calls-both", "of-both")
+    gone = site.add("gone")
+    site.add_flow("of-a-gone-job", gone)
+    site.tables.execute("DELETE FROM xxl_job_info WHERE id = %s", (gone,))
+    wait = flow("waits")
+    wait["steps"] = [{"name": "w", "type": "wait", "seconds": 1}]
+    site.admin.good("POST", "/flows", {"document": wait}, status=201)
+
+    def taken(document):
+        return [item["document"]["name"] for item in document.get("flows", ["none"]) if item != "none"]
+
+    assert taken(site.admin.good("GET", "/export")) == ["calls-both", "mine", "of-both", "waits"]
+    assert taken(site.admin.good("GET", f"/export?group={site.groups[0]}")) == ["mine"]
+    assert taken(site.user.good("GET", "/export")) == ["mine"]
+    assert taken(site.admin.good("POST", "/export", {"ids": [ours]})) == ["mine"]
+    assert taken(site.admin.good("POST", "/export", {"ids": [theirs, ours]})) == ["calls-both", "mine", "of-both"]
+    assert "flows" not in site.admin.good("POST", "/export", {"ids": [theirs]}), "as an older release reads it"
+
+
+def test_many_flows_come_in_pieces(site):
+    """In the order of their names, whichever page they are on."""
+    site.clear()
+    job = site.add("j")
+    document = json.dumps({**flow("NAME", job), "description": "x" * 1000})
+    site.tables.execute("INSERT INTO shardwheel_flow (name, started, next_s, version, changed_ms) "
+                        "SELECT CONCAT('f-', LPAD(seq, 4, '0')), 0, 0, 1, 1 FROM seq_1_to_530")
+    site.tables.execute("INSERT INTO shardwheel_flow_version (flow_id, version, at_ms, who, document) "
+                        "SELECT id, 1, 1, 'me', REPLACE(%s, 'NAME', name) FROM shardwheel_flow", (document,))
+    connection, answer = read_slowly(site)
+    text = answer.read().decode()
+    connection.close()
+    assert answer.headers["ETag"] is None
+    document = json.loads(text)
+    assert [item["document"]["name"] for item in document["flows"]] == [f"f-{n + 1:04}" for n in range(530)]
+    assert text == json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    site.admin.refused("POST", "/import", document, field="flows")
+    site.clear()
+
+
+def test_what_is_wrong_with_a_flow_has_its_place(site):
+    site.clear()
+    site.add("here")
+    twice = [site.add("twice"), site.add("twice")]
+    broadcast = flow("f", ("ours", "here"))
+    broadcast["steps"][0]["type"] = "broadcast"
+    for wrong, detail in (
+            (flow("f", ("ours", "here"), ("ours", "nobody")), "/steps/1/job: there is no job ours/nobody"),
+            (flow("f", ("nowhere", "here")), "/steps/0/job: there is no job nowhere/here"),
+            (flow("f", ("ours", "twice")), "/steps/0/job: 2 jobs are called ours/twice"),
+            (flow("f", twice[0]), "/steps/0/jobId: \"job\" with \"appname\" and \"name\" stands here"),
+            (broadcast, "/steps/0/job: here is no broadcast: its route is FIRST"),
+            (flow("f", "f-that-nobody-has"), "/steps/0/flow: there is no flow \"f-that-nobody-has\""),
+            (flow("f", "f"), "/steps/0/flow: the flow \"f\" leads back to this one"),
+            (flow("f", ("ours", "a"), ("ours", "b")),
+             "/steps/0/job: there is no job ours/a; /steps/1/job: there is no job ours/b"),
+            ({**flow("f", ("ours", "here")), "colour": "red"}, "the member \"colour\" is unknown"),
+            (flow("", ("ours", "here")), "/name: ")):
+        for path in ("/import?dryRun=true", "/import"):
+            item = site.admin.good("POST", path, with_flows(wrong))["flows"][0]
+            assert (item["outcome"], item["kind"], item["field"]) == ("refused", "invalid", "document")
+            assert detail in item["detail"] and item["id"] is None, (path, detail)
+    result = site.admin.good("POST", "/import", with_flows(flow("f", ("ours", "here")), flow("g", "h"), flow("h", "g"),
+                                                           flow("i", "g")))
+    assert outcomes(result) == {"f": "create", "g": "refused", "h": "refused", "i": "refused"}
+    assert "leads back" in result["flows"][1]["detail"] and "leads back" in result["flows"][2]["detail"]
+    unscheduled = with_flows(flow("f", ("ours", "here")))
+    unscheduled["flows"][0]["running"] = True
+    item = site.admin.good("POST", "/import", unscheduled)["flows"][0]
+    assert (item["outcome"], item["kind"], item["field"]) == ("refused", "state", "running")
+
+    good = with_flows(flow("f", ("ours", "here")))
+    for change, field, name in (
+            (lambda d: d["flows"].append(d["flows"][0]), "flows", "f"),
+            (lambda d: d["flows"][0].pop("document"), "document", "flows[0]"),
+            (lambda d: d["flows"][0].update(document=None), "document", "flows[0]"),
+            (lambda d: d["flows"][0].update(document="{}"), "document", "flows[0]"),
+            (lambda d: d["flows"][0]["document"].pop("name"), "name", "flows[0]"),
+            (lambda d: d["flows"][0]["document"].update(name=7), "name", "flows[0]"),
+            (lambda d: d["flows"][0].update(id=7), "id", "flows[0]"),
+            (lambda d: d["flows"].append("f"), "flows", None)):
+        document = copy.deepcopy(good)
+        change(document)
+        site.admin.refused("POST", "/import", document, field=field, **({"item": name} if name else {}))
+
+
+def test_a_dry_run_of_flows_looks_at_what_the_document_makes(site):
+    """Jobs and groups that are not there yet, and a job that becomes a broadcast."""
+    site.clear()
+    site.add("to be one")
+    broadcast = flow("b", ("ours", "to be one"))
+    broadcast["steps"][0]["type"] = "broadcast"
+    document = with_flows(broadcast, flow("f", ("ours", "new"), ("fresh", "new")), flow("g", "f"),
+                          jobs=[("fresh", "new"), ("ours", "new"), ("ours", "to be one")],
+                          groups=[{"appname": "fresh", "title": "new"}])
+    document["jobs"][2]["executorRouteStrategy"] = "SHARDING_BROADCAST"
+    try:
+        for path in ("/import?dryRun=true", "/import"):
+            result = site.admin.good("POST", path, document)
+            assert outcomes(result) == {"b": "create", "f": "create", "g": "create"}, path
+        assert site.admin.good("POST", "/import", document)["same"] == 7
+        document["flows"][1]["document"] = flow("f", ("ours", "new"), "g")
+        del document["flows"][2:]
+        for path in ("/import?dryRun=true", "/import"):
+            result = site.admin.good("POST", path, document)
+            assert outcomes(result) == {"b": "same", "f": "refused"}, "it would go in a circle by one that stays"
+    finally:
+        site.clear()
+        site.tables.execute("DELETE FROM xxl_job_group WHERE app_name = 'fresh'")
+
+
+def test_who_may_not_save_a_flow_may_not_import_it(site):
+    site.clear()
+    site.add("of ours")
+    site.add_flow("theirs", site.add("of theirs", group=1))
+    reader = Api(site.node, add_token(site.tables, add_user(
+        site.tables, "v1-reader", groups=site.groups[:1], own_role="reader")))
+    mine, seen = flow("mine", ("ours", "of ours")), flow("theirs", ("ours", "of ours"))
+    for path in ("/import?dryRun=true", "/import"):
+        result = site.user.good("POST", path, with_flows(mine, seen, flow("calls", "theirs"),
+                                                         flow("other", ("theirs", "of theirs"))))
+        assert outcomes(result) == {"mine": "create", "theirs": "refused", "calls": "refused", "other": "refused"}
+        assert [item["kind"] for item in result["flows"][1:]] == ["forbidden", "forbidden", "invalid"]
+        assert result["flows"][1]["id"] is None and result["flows"][1]["before"] is None
+        assert result["flows"][3]["detail"] == "/steps/0/job: there is no job theirs/of theirs"
+    for path in ("/import?dryRun=true", "/import"):
+        result = reader.good("POST", path, with_flows(mine, flow("fresh", ("ours", "of ours"))))
+        assert [(item["outcome"], item["kind"]) for item in result["flows"]] == [("refused", "forbidden")] * 2
+    document = with_flows(flow("m2", ("ours", "new")), jobs=[("ours", "new")])
+    made = site.user.good("POST", "/import?dryRun=true", document)
+    assert outcomes(made) == {"m2": "create"}, "of a job that he makes himself"
+    assert site.tables.value("SELECT COUNT(*) FROM shardwheel_flow") == 2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin/transfer: jobs, groups and flows as a document that can stand in version control: out of a cluster, and into one. See
- * shardwheel/admin.h for threads, ownership and refusals.
+ * admin/transfer: jobs, groups and flows as a document that can stand in version control: out of a cluster, and into
+ * one. See shardwheel/admin.h for threads, ownership and refusals.
  *
  * Names       A group is known by its app name, a job by that and its own name, children likewise: ids differ from one
  *             cluster to another. Where a name is there twice nothing is done with it, and the item says so. A flow
@@ -107,8 +107,8 @@ struct transfer_result {
 void transfer_result_fini(struct transfer_result *result);
 
 /* Groups first, then jobs, then their children, then flows, each after those that it runs. REFUSED_INVALID "groups",
- * "jobs" or "flows": a name is there twice (its item); REFUSED_LIMIT: too many jobs or flows, or another import is under
- * way at this node. */
+ * "jobs" or "flows": a name is there twice (its item); REFUSED_LIMIT: too many jobs or flows, or another import is
+ * under way at this node. */
 MUST_CHECK enum err admin_import(struct admin *a, const struct actor *actor, const struct transfer *document,
                                  bool dry_run, struct transfer_result *out, struct refusal *r);
 

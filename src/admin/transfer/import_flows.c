@@ -355,7 +355,7 @@ static enum err try_flow(struct importing *im, struct flow_plan *plan, struct tr
     bool switches;
     enum err e = find_now(im, plan, item, &now, r);
 
-    if (!e && plan->future)
+    if (!e && plan->future && plan->faults.count == 0)
         flow_check_steps(&im->flows->reach, plan->future, 0, /*by_name=*/true, &plan->faults);
     if (!e && plan->faults.count > 0)
         e = refuse_faults(plan, r);
@@ -391,9 +391,30 @@ static void tell_faults(const struct flow_faults *faults, struct transfer_item *
     item->text = text.data;
 }
 
+/* Those that run it look at what is there. */
+static enum err put_back(struct importing *im, struct flow_plan *plan, struct refusal *r)
+{
+    const char *name = plan->wanted->name;
+    struct reach *reach = &im->flows->reach;
+    const struct reach_flow *now;
+    struct flow_rows rows = {0};
+    enum err e;
+
+    if (!plan->future)
+        return ERR_OK; /* the reach has it as it is */
+    plan->future->name[0] = '\0';
+    e = store_load_flows_named(im->session, &name, 1, &rows, &r->text);
+    if (!e && rows.count > 0)
+        e = reach_add(reach, name, rows.rows[0].id, rows.rows[0].version, rows.rows[0].document, &now, &r->text);
+    if (!e)
+        e = reach_close(reach, &r->text);
+    flow_rows_fini(&rows);
+    return refuse_error(r, e);
+}
+
 static void import_flow(struct importing *im, struct flow_plan *plan, struct transfer_item *item)
 {
-    struct refusal why = {0};
+    struct refusal why = {0}, again = {0};
     enum err e = try_flow(im, plan, item, &why);
 
     import_end_item(item, e, &why);
@@ -401,10 +422,7 @@ static void import_flow(struct importing *im, struct flow_plan *plan, struct tra
         return;
     if (why.kind == REFUSED_INVALID && plan->faults.count > 0)
         tell_faults(&plan->faults, item);
-    if (plan->future) { /* those that run it look at what is there */
-        plan->future->is_planned = false;
-        plan->future->id = plan->id;
-    }
+    import_end_item(item, put_back(im, plan, &again), &again);
 }
 
 static struct flow_plan *find_plan(struct flow_plans *p, const char *name)
@@ -430,6 +448,14 @@ static void import_in_order(struct importing *im, struct flow_plan *plan)
         import_flow(im, plan, &im->result.flows[plan - im->flows->plans]);
 }
 
+/* In some groups at least. */
+static enum err may_change(const struct actor *actor, struct refusal *r)
+{
+    if (actor->rights & role_get_rights(actor->role) & RIGHT_CHANGE)
+        return ERR_OK;
+    return refuse_unless(actor, RIGHT_CHANGE, 0, r);
+}
+
 void import_flows(struct importing *im)
 {
     struct flow_plans *p = im->flows;
@@ -439,11 +465,16 @@ void import_flows(struct importing *im)
     if (p->count == 0)
         return;
     reach_init(&p->reach, im->session);
-    e = plan_jobs(im, &why);
+    e = may_change(im->actor, &why);
+    if (!e)
+        e = plan_jobs(im, &why);
     for (size_t i = 0; i < p->count && !e && !import_is_over(im); i++)
         e = refuse_error(&why, plan_flow(im, &p->plans[i], &why.text));
     if (!e)
         e = refuse_error(&why, reach_close(&p->reach, &why.text));
+    for (size_t i = 0; i < p->count && !e && !import_is_over(im); i++)
+        if (p->plans[i].future) /* all together: which of them are in a circle */
+            flow_check_steps(&p->reach, p->plans[i].future, 0, /*by_name=*/true, &p->plans[i].faults);
     for (size_t i = 0; i < p->count && !import_is_over(im); i++) {
         if (e)
             import_end_item(&im->result.flows[i], e, &why);

@@ -11,6 +11,13 @@ static int64_t count(struct json_object *result, const char *outcome)
     return json_object_get_int64(remote_find(result, outcome));
 }
 
+/* Of a flow: how the next version differs, in lines of its own. */
+static void put_changes(struct buf *out, struct json_object *changes)
+{
+    for (size_t i = 0; i < json_object_array_length(changes); i++)
+        buf_printf(out, "    %s\n", json_object_get_string(json_object_array_get_idx(changes, i)));
+}
+
 /* "  member: before -> after", as JSON. */
 static void put_difference(struct buf *out, struct json_object *before, struct json_object *after)
 {
@@ -18,6 +25,10 @@ static void put_difference(struct buf *out, struct json_object *before, struct j
     {
         struct json_object *old = remote_find(before, name);
 
+        if (strcmp(name, "changes") == 0 && json_object_is_type(value, json_type_array)) {
+            put_changes(out, value);
+            continue;
+        }
         buf_printf(out, "    %s: %s -> ", name,
                    old ? json_object_to_json_string_ext(old, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
                        : "null");
@@ -26,7 +37,7 @@ static void put_difference(struct buf *out, struct json_object *before, struct j
     }
 }
 
-/* Every list of the result, whatever its items are called: groups, jobs. */
+/* Every list of the result, whatever its items are called: groups, jobs, flows. */
 static void put_items(struct buf *out, const char *kind, struct json_object *items)
 {
     for (size_t i = 0; i < json_object_array_length(items); i++) {

@@ -39,7 +39,18 @@ test('what needs a look comes first', () => {
       { ...item, name: 'other', outcome: 'change' },
       { ...item, name: 'twice', outcome: 'refused', kind: 'taken', field: 'name', detail: 'two of them' },
     ],
+    flows: [
+      { name: 'nightly', id: 2, outcome: 'change', before: { version: 1 }, after: { version: 2, changes: ['+ step a', '- step b'] } },
+    ],
   }
-  expect(itemsOf(result).map((i) => i.name)).toEqual(['twice', 'other', 'new', ''])
+  expect(itemsOf(result).map((i) => i.name)).toEqual(['twice', 'other', 'nightly', 'new', 'a'])
+  expect(itemsOf(result)[2]).toMatchObject({
+    what: 'flow',
+    appname: undefined,
+    members: [
+      { name: 'version', before: '1', after: '2' },
+      { name: 'changes', before: undefined, after: '+ step a\n- step b' },
+    ],
+  })
   expect(itemsOf(result)[0]).toMatchObject({ kind: 'taken', detail: 'two of them' })
 })

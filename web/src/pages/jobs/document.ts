@@ -35,8 +35,9 @@ export interface Member {
 export interface Item {
   key: string
   outcome: Outcome
-  isGroup: boolean
-  appname: string
+  what: 'group' | 'job' | 'flow'
+  /** Of a group, a job. */
+  appname: string | undefined
   name: string
   id: number | null
   members: Member[]
@@ -52,6 +53,11 @@ function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (isDigest(value)) return value.length ? `${value.length} B · ${value.sha256.slice(0, 8)}` : undefined
   return JSON.stringify(value)
+}
+
+/** How the next version of a flow differs. */
+function linesOf(value: unknown): string | undefined {
+  return Array.isArray(value) ? value.join('\n') : asText(value)
 }
 
 /** A source stands as its length and its hash. */
@@ -81,19 +87,20 @@ export function membersOf(before: Values | null, after: Values | null): Member[]
   const [a, b] = [flatten(before), flatten(after)]
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])]
   return names
-    .map((name) => ({ name, before: asText(a[name]), after: asText(b[name]) }))
+    .map((name) => ({ name, before: asText(a[name]), after: name === 'changes' ? linesOf(b[name]) : asText(b[name]) }))
     .filter((m) => m.before !== m.after)
 }
 
-/** Groups, then jobs; what needs a look first. */
+/** Groups, then jobs, then flows; what needs a look first. */
 export function itemsOf(result: ImportResult): Item[] {
-  const groups = result.groups.map((g) => ({ ...g, isGroup: true, name: '' }))
-  const jobs = result.jobs.map((j) => ({ ...j, isGroup: false }))
-  const items = [...groups, ...jobs].map(
+  const groups = result.groups.map((g) => ({ ...g, what: 'group' as const, name: g.appname }))
+  const jobs = result.jobs.map((j) => ({ ...j, what: 'job' as const }))
+  const flows = result.flows.map((f) => ({ ...f, what: 'flow' as const, appname: undefined }))
+  const items = [...groups, ...jobs, ...flows].map(
     (i, at): Item => ({
       key: String(at),
       outcome: i.outcome,
-      isGroup: i.isGroup,
+      what: i.what,
       appname: i.appname,
       name: i.name,
       id: i.id,
