@@ -131,6 +131,26 @@ def test_a_document_is_planned_and_applied(site):
     assert {j["name"]: j["executorHandler"] for j in site.admin.good("GET", "/jobs")["items"]}["new"] == "h"
 
 
+def test_flows_of_a_document_are_planned_and_applied(site):
+    site.add("step of a flow")
+    step = {"name": "a", "type": "job", "job": {"appname": "orders", "name": "step of a flow"}}
+    document = {"format": "shardwheel-jobs", "version": 1,
+                "flows": [{"document": {"name": "applied", "steps": [step]}, "running": False}]}
+
+    def apply(*options, **expected):
+        return site.said("apply", "-f", "-", *options, stdin=json.dumps(document), **expected)
+
+    assert "create   flow applied\n" in apply("--dry-run", status=2)
+    assert "applied: 1 created" in apply() and "1 the same" in apply("--dry-run")
+    step["param"] = "x"
+    changed = apply("--dry-run", status=2)
+    assert 'change   flow applied\n    version: 1 -> 2\n    ~ step a: param: none -> "x"\n' in changed
+    assert "applied: 0 created, 1 changed" in apply()
+    step["job"]["name"] = "nobody"
+    done = site.run("apply", "-f", "-", stdin=json.dumps(document), status=1)
+    assert "refused  flow applied: document: /steps/0/job: there is no job orders/nobody\n" in done.stdout
+
+
 @pytest.mark.asan
 @pytest.mark.parametrize("content, said", [("", "empty"), ("{", ""), ("[1]", ""),
                                            ('{"format":"x","version":1}', "format"),
