@@ -2,7 +2,7 @@
 /*
  * Fuzz target for flows. Byte 0 chooses what the rest is: a document, a template of a flow that is there, or the result
  * of a step that a path leads into. What is refused has a reason and a place; a run of what is not comes to an end,
- * and how it differs from another document can be told.
+ * and how it differs from another document can be told. A document comes back the same from another cluster.
  * Run: flow_fuzz -max_len=4000 -max_total_time=60
  */
 #include "shardwheel/flow.h"
@@ -135,6 +135,43 @@ static void compare(const char *text, size_t len)
     buf_fini(&out);
 }
 
+/* Any text; all jobs get the id 1, which is all that may be wrong with it then. */
+static struct buf put_with_ids(const char *text)
+{
+    struct flow_portable *portable = NULL;
+    struct flow_job_name *names;
+    struct errctx ec = {""};
+    struct buf out = {0};
+    size_t count;
+
+    require(flow_load_portable(text, &portable, &faults, &ec) == ERR_OK);
+    names = flow_get_job_names(portable, &count);
+    for (size_t i = 0; i < count; i++) {
+        require(names[i].app_name && names[i].name);
+        names[i].id = 1;
+    }
+    require(flow_put_with_ids(&out, portable, &ec) == ERR_OK && !buf_failed(&out));
+    flow_destroy_portable(portable);
+    return out;
+}
+
+/* There and back: where its only job has the id 1. */
+static void go_to_another_cluster(const struct flow *flow, const char *text)
+{
+    const struct flow_job_name name = {.id = 1, .app_name = "app", .name = "job"};
+    struct buf there = {0}, back;
+    struct errctx ec = {""};
+    bool others = false;
+
+    for (size_t i = 0; i < flow_count_steps(flow); i++)
+        others |= flow_get_step(flow, i)->job_id > 1;
+    require(flow_put_with_names(&there, text, &name, 1, &ec) == ERR_OK);
+    back = put_with_ids(there.data);
+    require((faults.count > 0) == others && flow_is_same_document(text, back.data));
+    buf_fini(&there);
+    buf_fini(&back);
+}
+
 static void try_template(const struct flow *flow, const uint8_t *data, size_t size)
 {
     struct flow_values *values = create_values(flow);
@@ -146,11 +183,26 @@ static void try_template(const struct flow *flow, const uint8_t *data, size_t si
     flow_destroy_values(values);
 }
 
+static void try_portable(const struct flow *flow, const uint8_t *data, size_t size)
+{
+    char *text = strndup((const char *)data, size);
+    struct buf out;
+
+    require(text != NULL);
+    out = put_with_ids(text);
+    if (flow && strlen(text) == size)
+        go_to_another_cluster(flow, text);
+    buf_fini(&out);
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bool own = size > 0 && data[0] % 3 == 0;
     struct flow *flow = own ? load((const char *)data + 1, size - 1) : load(usual, sizeof usual - 1);
 
+    if (own)
+        try_portable(flow, data + 1, size - 1);
     if (size == 0 || !flow) {
         flow_destroy(flow);
         return 0;
