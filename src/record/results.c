@@ -181,22 +181,26 @@ static void tell_compared(const struct sent_summary *sum)
              sum->counts.steps, sum->forgotten);
 }
 
-/* Once, if it is time to. False: there was nothing to compare. */
-static bool compare(struct results *w)
+/* Once, if it is time to; a writer that stops does it at once, for the last time, when it has nothing else to do
+ * (`idle`). False: there was nothing to compare. */
+static bool compare(struct results *w, bool idle)
 {
     struct errctx ec;
-    bool last;
+    bool final, last;
     enum err e;
 
     mutex_lock(&w->lock);
-    if (!may_compare(w, clock_mono_ms(w->clock)) || w->stopping) {
+    final = w->stopping && idle && w->compares > 0;
+    if (!final && (w->stopping || !may_compare(w, clock_mono_ms(w->clock)))) {
         mutex_unlock(&w->lock);
         return false;
     }
-    if (w->compare_anew)
-        w->compares = COMPARES;
+    if (w->compare_anew || final)
+        w->compares = final ? 1 : COMPARES;
     w->compare_anew = false;
     mutex_unlock(&w->lock);
+    if (final)
+        sent_end(w->sent);
     errctx_clear(&ec);
     e = result_writer_take_session(&w->writer, &ec);
     if (!e)
@@ -204,7 +208,7 @@ static bool compare(struct results *w)
                          &ec);
     mutex_lock(&w->lock);
     w->compare_mono_ms = clock_mono_ms(w->clock) + (e ? COMPARE_RETRY_MS : SENT_BETWEEN_MS);
-    w->compares -= !e && !w->compare_anew;
+    w->compares = final ? 0 : w->compares - (!e && !w->compare_anew);
     last = !e && w->compares == 0;
     mutex_unlock(&w->lock);
     if (e)
@@ -238,14 +242,14 @@ static void run(void *arg)
     struct watch_mark mark;
 
     watch_enter(w->opts.watch, &mark, "results");
-    while ((batch = take_batch(w)).head || compare(w)) {
+    while ((batch = take_batch(w)).head || compare(w, /*idle=*/true)) {
         size_t count = batch.count;
         size_t dropped = drop_written(w, &batch);
         bool done = !batch.head || write_batch(w, &batch);
 
         if (done)
             note_codes(w, &batch);
-        compare(w);
+        compare(w, /*idle=*/false);
         give_back(w, &batch);
         counters_add(w->counters, COUNTER_RESULTS_QUEUED, -(int64_t)count);
         if (!done) { /* stopped, and the database is away: the others would fare no better */

@@ -39,6 +39,7 @@ struct sent {
     int64_t good_mono_ms; /* [lock] when the database was known to work last: the minute ends there */
     int64_t held_mono_ms; /* [lock] what is younger stays for a comparison; INT64_MAX: none is asked for */
     size_t lost;          /* [lock] how many, since the last comparison */
+    bool ended;           /* [lock] no more ends come */
     struct log_limit full_log; /* [atomic] */
 };
 
@@ -252,7 +253,7 @@ static enum err copy_rows(struct sent *m, struct sent_row **out, size_t *count, 
     for (uint64_t at = m->first; rows && at < m->next; at++) {
         const struct entry *e = get(m, at);
 
-        if (e->at_mono_ms < get_since_ms(m) || (e->is_end && e->at_mono_ms > now_mono_ms - SENT_AGAIN_MS))
+        if (e->at_mono_ms < get_since_ms(m) || (e->is_end && !m->ended && e->at_mono_ms > now_mono_ms - SENT_AGAIN_MS))
             continue;
         rows[n++] = (struct sent_row){.log_id = e->log_id,
                                       .job_id = e->job_id,
@@ -299,6 +300,13 @@ enum err sent_compare(struct sent *m, struct store_session *s, const char *incar
         m->lost = 0;
     mutex_unlock(&m->lock);
     return e ? err_wrap(ec, e, "compare what was sent") : ERR_OK;
+}
+
+void sent_end(struct sent *m)
+{
+    mutex_lock(&m->lock);
+    m->ended = true;
+    mutex_unlock(&m->lock);
 }
 
 void sent_hold(struct sent *m, bool hold)

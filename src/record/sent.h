@@ -36,6 +36,8 @@ struct sent_summary {
 /* What is of interest now stays until it is let go: a comparison is to come. The minute ends where the database was
  * known to work last. */
 void sent_hold(struct sent *m, bool hold);
+/* No more ends come: from now on also those that were noted a moment ago are compared. */
+void sent_end(struct sent *m);
 /* Compares all that was noted within that minute, and since, with the rows there are, and writes what is not there;
  * adds to *sum. Ends that were noted a moment ago are left out: they are being stored, and it may be that their rows
  * were not there yet. So it is to be done again after SENT_BETWEEN_MS: by then also those are old that came right after

@@ -76,6 +76,21 @@ static void what_is_known_of_a_run_comes_together(void **state)
     sent_destroy(m);
 }
 
+/* A node that stops has nobody who looks later. */
+static void at_the_end_young_ends_are_compared_too(void **state)
+{
+    struct sent *m = make();
+    struct callback_entry end = {.log_id = 90, .code = 200};
+
+    (void)state;
+    sent_note_ends(m, &end, 1);
+    assert_int_equal(compare(m).checked, 0);
+    sent_end(m);
+    assert_int_equal(compare(m).checked, 1);
+    assert_int_equal(asked[0].handle_code, 200);
+    sent_destroy(m);
+}
+
 /* What found nobody waits: its later row is to go out again, until it does. A retry does not wait in its failure. */
 static void what_it_came_from_is_known_until_it_waits(void **state)
 {
@@ -175,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_known_of_a_run_comes_together),
+        cmocka_unit_test(at_the_end_young_ends_are_compared_too),
         cmocka_unit_test(what_it_came_from_is_known_until_it_waits),
         cmocka_unit_test(a_step_of_a_flow_keeps_its_place),
         cmocka_unit_test(a_minute_is_kept_however_long_nobody_is_there),
