@@ -48,6 +48,7 @@ def test_way_of_a_fire(cluster, nodes):
     often = [cluster.tables.add_job(group, "goodHandler") for _ in range(16)]
 
     log_id = executor.wait_runs(good)[0].logId
+    wait_until(lambda: "fire_answered" in events(way(nodes, log_id)), 10, "its answer to be read")
     assert b.post("/api/callback", [callback_entry(log_id)], token="default_token").code == 200
     wait_until(lambda: {"callback_written", "result_written"} <= set(events(way(nodes, log_id))), 10, "its end")
     steps = way(nodes, log_id)
