@@ -44,6 +44,8 @@ MUST_CHECK enum err failures_start(struct failures *f, struct errctx *ec);
 /* One pass of the monitor: true when another one should follow at once. For the thread, and for tests, which do not
  * start it. */
 bool failures_turn(struct failures *f);
+/* The thread's last act: what is in doubt is settled, and sent with all else that is on its way. */
+void failures_end(struct failures *f);
 void failures_stop(struct failures *f);
 void failures_join(struct failures *f);
 void failures_destroy(struct failures *f); /* NULL is fine */

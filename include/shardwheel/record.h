@@ -159,6 +159,11 @@ struct direct_doubt {
 MUST_CHECK enum err direct_settle(struct direct_sender *d, struct store_session *s, const char *incarnation,
                                   struct direct_doubt *doubt, bool *committed, struct errctx *ec);
 
+/* For a thread that ends: behind it nobody would send them. Tries it so often, as long as there is a session. */
+#define DOUBT_END_TRIES 5
+MUST_CHECK enum err direct_settle_at_end(struct direct_sender *d, const char *incarnation, struct direct_doubt *doubt,
+                                         struct errctx *ec);
+
 /* ---- one run, at its executor: record/runs.c --------------------------------------------------------------------- */
 
 struct executor_calls; /* executor/call.h */

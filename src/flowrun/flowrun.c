@@ -198,6 +198,16 @@ static int64_t run_turn(void *arg)
     return flowrun_turn(arg);
 }
 
+static void end_turns(void *arg)
+{
+    struct flowrun *f = arg;
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    if (direct_settle_at_end(&f->sender, f->opts.incarnation, &f->doubt, &ec))
+        log_warn("flowrun", "event=flows_failing error=%s", log_quote(ec.text).s);
+}
+
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 enum err flowrun_create(const struct flowrun_opts *opts, const struct clock *clock, struct counters *counters,
@@ -235,7 +245,7 @@ enum err flowrun_start(struct flowrun *f, struct errctx *ec)
 {
     enum err e = kills_start(f->kills, ec);
 
-    return e ? e : worker_start(&f->worker, "flows", run_turn, NULL, f, ec);
+    return e ? e : worker_start(&f->worker, "flows", run_turn, end_turns, f, ec);
 }
 
 void flowrun_stop(struct flowrun *f)

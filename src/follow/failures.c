@@ -278,6 +278,28 @@ static int64_t run_turn(void *arg)
     return f->doubtful ? DOUBT_MS : next_mono_ms - clock_mono_ms(f->clock);
 }
 
+void failures_end(struct failures *f)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = ERR_OK;
+
+    for (int i = 0; i < DOUBT_END_TRIES && f->doubtful && !e; i++) {
+        errctx_clear(&ec);
+        e = store_take_session(f->opts.store, SESSION_NORMAL, &s, &ec);
+        if (!e && settle_doubt(f, s, &ec))
+            log_warn("follow", "event=failure_monitor_failing error=%s effect=%s", log_quote(ec.text).s,
+                     log_quote("retries and alarms wait").s);
+        store_give_session(f->opts.store, s);
+        s = NULL;
+    }
+}
+
+static void end_turns(void *arg)
+{
+    failures_end(arg);
+}
+
 /* ---- life -------------------------------------------------------------------------------------------------- */
 
 enum err failures_create(const struct failures_opts *opts, const struct clock *clock, struct counters *counters,
@@ -311,7 +333,7 @@ enum err failures_start(struct failures *f, struct errctx *ec)
 {
     enum err e = alarms_start(f->alarms, ec);
 
-    return e ? e : worker_start(&f->worker, "failures", run_turn, NULL, f, ec);
+    return e ? e : worker_start(&f->worker, "failures", run_turn, end_turns, f, ec);
 }
 
 void failures_stop(struct failures *f)

@@ -303,11 +303,12 @@ static enum err note_log_ids(struct call *call, struct errctx *ec)
  * and nothing could be written for them either. */
 static enum err settle(struct triggers *t, struct errctx *ec)
 {
-    for (;;) {
+    for (int last = 0;;) {
         struct store_session *s = NULL;
-        bool sent = false, stopping;
+        bool sent = false, stopping, away;
         enum err e = store_take_session(t->opts.store, SESSION_NORMAL, &s, ec);
 
+        away = e != ERR_OK;
         if (!e)
             e = direct_settle(&t->sender, s, t->opts.incarnation, &t->doubt, &sent, ec);
         store_give_session(t->opts.store, s);
@@ -318,7 +319,7 @@ static enum err settle(struct triggers *t, struct errctx *ec)
             cond_wait_until(&t->wake, &t->lock, clock_mono_ms(t->clock) + DOUBT_PAUSE_MS);
         stopping = t->stopping;
         mutex_unlock(&t->lock);
-        if (stopping)
+        if (stopping && (away || ++last == DOUBT_END_TRIES))
             return err_set(ec, ERR_UNKNOWN, "this node is stopping: whether it was fired is in the log");
     }
 }

@@ -43,6 +43,12 @@ enum err callback_writer_settle(struct callback_writer *w, struct errctx *ec)
     return e;
 }
 
+enum err callback_writer_end(struct callback_writer *w, struct errctx *ec)
+{
+    direct_end_late(&w->sender);
+    return direct_settle_at_end(&w->sender, w->opts->incarnation, &w->doubt, ec);
+}
+
 static enum err write_entries(struct callback_writer *w, struct store_session *s, struct batch *batch,
                               struct errctx *ec)
 {

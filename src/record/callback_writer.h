@@ -30,5 +30,6 @@ MUST_CHECK enum err callback_writer_write(struct callback_writer *w, struct batc
 /* Children that are in doubt, or too late and not ended yet: looked up, or ended. After an error they still are. */
 bool callback_writer_has_children_left(const struct callback_writer *w);
 enum err callback_writer_settle(struct callback_writer *w, struct errctx *ec);
+MUST_CHECK enum err callback_writer_end(struct callback_writer *w, struct errctx *ec); /* for the last time */
 
 #endif

@@ -350,7 +350,7 @@ static void run_writer(void *arg)
             (void)callback_writer_settle(&c->writer, &ec);
     }
     errctx_clear(&ec);
-    if (callback_writer_settle(&c->writer, &ec))
+    if (callback_writer_end(&c->writer, &ec))
         log_warn("record", "event=children_left_open error=%s effect=%s", log_quote(ec.text).s,
                  log_quote("ended as delivery unknown by other nodes, or at the next start").s);
     watch_leave(c->opts.watch, &mark);

@@ -114,3 +114,21 @@ enum err direct_settle(struct direct_sender *d, struct store_session *s, const c
         *committed = found;
     return ERR_OK;
 }
+
+enum err direct_settle_at_end(struct direct_sender *d, const char *incarnation, struct direct_doubt *doubt,
+                              struct errctx *ec)
+{
+    enum err e = ERR_OK;
+    bool away = false;
+
+    for (int i = 0; i < DOUBT_END_TRIES && doubt->list && !away; i++) {
+        struct store_session *s = NULL;
+
+        e = store_take_session(d->store, SESSION_NORMAL, &s, ec);
+        away = e != ERR_OK;
+        if (!e)
+            e = direct_settle(d, s, incarnation, doubt, NULL, ec);
+        store_give_session(d->store, s);
+    }
+    return e;
+}

@@ -584,6 +584,26 @@ static void a_doubtful_commit_is_followed_up(void **state)
     }
 }
 
+/* Behind it nobody would send the retry: its row is ours. */
+static void what_is_in_doubt_at_the_end_is_followed_up(void **state)
+{
+    (void)state;
+    int64_t failed = add_row(500, 0, 1);
+    w.unknown = 1;
+    w.unknown_happened = true;
+    assert_false(failures_turn(w.f));
+    assert_int_equal(w.sent_count, 0);
+    w.error = ERR_LOST; /* and an end that finds no database ends, too */
+    failures_end(w.f);
+    assert_int_equal(w.sent_count, 0);
+    w.error = ERR_OK;
+    failures_end(w.f);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(status_of(failed), ALARM_DONE);
+    failures_end(w.f);
+    assert_int_equal(w.sent_count, 1);
+}
+
 /* Other nodes may take ours for dead by then and retry the row themselves. */
 static void a_retry_that_took_too_long_is_not_sent(void **state)
 {
@@ -743,6 +763,7 @@ int main(void)
         FAILURES_TEST(one_bad_row_does_not_hold_up_the_others),
         FAILURES_TEST(a_database_that_is_away_loses_nothing),
         FAILURES_TEST(a_doubtful_commit_is_followed_up),
+        FAILURES_TEST(what_is_in_doubt_at_the_end_is_followed_up),
         FAILURES_TEST(a_retry_that_took_too_long_is_not_sent),
         FAILURES_TEST(fires_of_a_gone_node_end_after_a_minute),
         FAILURES_TEST(a_row_that_its_shard_passed_long_ago_ends),

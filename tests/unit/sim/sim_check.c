@@ -323,8 +323,7 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
         sim_violate(sim, "nothing-open-too-long",
                     "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64 ", has no end (%d arrivals)",
                     f->log_id, f->job_id, f->due_s, f->epoch, row->arrivals);
-    /* A direct fire (epoch 0) whose commit is of unknown outcome while its node stops: nobody is there to send it. */
-    if (row->is_unknown && sim->opts.calm && !is_last_before_reshard(sim, f->due_s) && (f->epoch || row->arrivals))
+    if (row->is_unknown && sim->opts.calm && !is_last_before_reshard(sim, f->due_s))
         sim_violate(sim, "calm-loses-nothing",
                     "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64
                     ", ended as unknown (%d arrivals), and no node was harmed",
