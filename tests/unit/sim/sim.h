@@ -87,8 +87,9 @@ void sim_trigger(struct sim *sim, int node, int64_t job, unsigned members);
 void sim_add_flows(struct sim *sim);
 void sim_start_flow(struct sim *sim); /* a run of one of them is asked for */
 void sim_start_that_flow(struct sim *sim, int64_t flow);
-void sim_ask_flow(struct sim *sim);      /* somebody asks something of some run: also what makes no sense */
-void sim_approve_flows(struct sim *sim); /* whatever waits for an answer gets one */
+void sim_ask_flow(struct sim *sim);          /* somebody asks something of some run: also what makes no sense */
+void sim_approve_flows(struct sim *sim);     /* whatever waits for an answer gets one */
+bool sim_flows_go_on(const struct sim *sim); /* an open run waits for what an executor had lost, which has ended */
 
 /* ---- time ---- */
 

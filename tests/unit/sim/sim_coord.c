@@ -17,7 +17,9 @@ static void tell(struct coord *c, int shard, enum coord_wish wish)
     if (wish == COORD_OWN || (wish == COORD_FINISH && grant->wish == COORD_NOT_OURS))
         grant->serial = ++c->sim->serial;
     grant->wish = wish;
+    c->telling = true;
     c->changed(c->arg, shard);
+    c->telling = false;
 }
 
 static bool is_reached(const struct sim_run *run)
@@ -177,6 +179,8 @@ void sim_coord_end(struct sim_run *run)
         run->coord.grant[k] = (struct coord_grant){0};
     }
     run->coord.shards = 0;
+    while (run->coord.telling) /* nobody is called any more behind this, as with coord_join */
+        fibers_sleep_us(100);
 }
 
 void sim_coord_drain(struct sim_run *run)

@@ -371,6 +371,21 @@ static bool may_be_open(const struct sim *sim, const struct memory_flow_run *run
     return false;
 }
 
+bool sim_flows_go_on(const struct sim *sim)
+{
+    for (size_t i = 0; i < sim->db->flow_run_count; i++) {
+        const struct memory_flow_run *run = &sim->db->flow_runs[i];
+
+        for (size_t k = 0; run->exists && is_open(run) && k < ARRAY_LEN(run->fires); k++) {
+            const struct memory_log *row = memory_db_find_log(sim->db, run->fires[k].log_id);
+
+            if (row && row->gone_us && has_ended(row))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void check_left(struct sim *sim, const struct memory_flow_run *run)
 {
     int64_t id = run->row.id;

@@ -33,6 +33,7 @@ struct coord {
     int shards;
     struct coord_grant grant[SIM_SHARDS_MAX]; /* as this node was told */
     bool able, drained, draining, cut;
+    bool telling; /* `changed` is being called */
     bool member;
     int64_t heard_us; /* when the lock service heard of it last */
     int64_t unable_us;
