@@ -177,6 +177,13 @@ static bool is_part_of(const struct memory_log *row, const struct memory_log *ru
     return run && is_scheduled(row) && row->fire.original_due_s == run->fire.original_due_s && row->edits == run->edits;
 }
 
+/* Its distance was checked with the first row of that run. */
+static bool is_late_part_of_run_before(const struct memory_log *row, const struct delayed *run)
+{
+    return run->last && is_scheduled(row) && (row->fire.flags & FIRE_LATER) &&
+           row->fire.original_due_s < run->last->fire.original_due_s;
+}
+
 static void check_delayed_job(struct sim *sim, const struct memory_job *job)
 {
     struct delayed run = {0};
@@ -188,6 +195,8 @@ static void check_delayed_job(struct sim *sim, const struct memory_job *job)
         int64_t ended_s;
 
         if (row->fire.job_id != job->id || !row->exists || (row->direct && !row->retry_of))
+            continue;
+        if (is_late_part_of_run_before(row, &run))
             continue;
         if (is_scheduled(row) && !is_part_of(row, run.last)) {
             check_distance(sim, &run, row, job);
