@@ -147,11 +147,15 @@ static bool set_limits(int fd)
 static bool set_options(struct link *l)
 {
     const int version = LDAP_VERSION3, deref = LDAP_DEREF_NEVER;
+    ber_len_t longest = LINK_MESSAGE_MAX;
+    Sockbuf *socket = NULL;
 
     return ldap_set_option(l->ld, LDAP_OPT_PROTOCOL_VERSION, &version) == LDAP_OPT_SUCCESS &&
            ldap_set_option(l->ld, LDAP_OPT_REFERRALS, LDAP_OPT_OFF) == LDAP_OPT_SUCCESS &&
            ldap_set_option(l->ld, LDAP_OPT_RESTART, LDAP_OPT_ON) == LDAP_OPT_SUCCESS &&
-           ldap_set_option(l->ld, LDAP_OPT_DEREF, &deref) == LDAP_OPT_SUCCESS;
+           ldap_set_option(l->ld, LDAP_OPT_DEREF, &deref) == LDAP_OPT_SUCCESS &&
+           ldap_get_option(l->ld, LDAP_OPT_SOCKBUF, &socket) == LDAP_OPT_SUCCESS &&
+           ber_sockbuf_ctrl(socket, LBER_SB_OPT_SET_MAX_INCOMING, &longest) == 1;
 }
 
 /* A layer of libldap's that reads and writes for it, in the place of the socket's. */
@@ -221,11 +225,15 @@ static enum directory_answer wait_answer(struct link *l, int id, const char *wha
             ldap_abandon_ext(l->ld, id, NULL, NULL);
             return late(l, what, ec);
         }
+        errno = 0;
         type = ldap_result(l->ld, id, LDAP_MSG_ALL, &slice, out);
     }
     if (type > 0)
         return DIRECTORY_YES;
-    (void)err_set(ec, ERR_LOST, "%s: the connection ended (%s)", l->where, what);
+    if (errno == ERANGE) /* libldap says so, and ends the connection */
+        (void)err_set(ec, ERR_LOST, "%s: a message of more than %d bytes (%s)", l->where, LINK_MESSAGE_MAX, what);
+    else
+        (void)err_set(ec, ERR_LOST, "%s: the connection ended (%s)", l->where, what);
     return DIRECTORY_AWAY;
 }
 

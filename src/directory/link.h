@@ -8,6 +8,7 @@
  * Time        Nothing is waited for beyond the limit. Connection and TLS are made here, without libldap, whose own have
  *             no bound for the look-up of a name and for a handshake; and a socket of which a read waits for a second
  *             at most keeps half an answer from holding us up.
+ * Bounds      A message, which has one entry at most, of LINK_MESSAGE_MAX bytes: no memory is taken for a longer one.
  */
 #ifndef DIRECTORY_LINK_H
 #define DIRECTORY_LINK_H
@@ -27,6 +28,7 @@ struct link_opts {
     struct limit limit;
 };
 
+#define LINK_MESSAGE_MAX (1024 * 1024)
 #define LINK_ATTRIBUTES_MAX 5
 
 struct link_value {

@@ -171,37 +171,46 @@ static void talk(void *arg)
     close(fd);
 }
 
-static enum directory_answer ask_talker(const char *scheme, bool starttls, const char *text, size_t len)
+static enum directory_answer ask_talker(const char *scheme, bool starttls, const char *text, size_t len,
+                                        struct errctx *ec)
 {
     struct talker t = {.text = text, .len = len};
     struct thread thread = {0};
-    struct errctx ec;
     char url[64];
 
     t.fd = listen_silently(scheme, url);
     struct directory_opts o = usual(url);
     o.starttls = starttls;
-    assert_int_equal(thread_start(&thread, "talker", talk, &t, &ec), ERR_OK);
-    enum directory_answer a = ask(&o, "alice", "secret", &ec);
+    assert_int_equal(thread_start(&thread, "talker", talk, &t, ec), ERR_OK);
+    enum directory_answer a = ask(&o, "alice", "secret", ec);
     thread_join(&thread);
     close(t.fd);
-    assert_true(*ec.text);
+    assert_true(*ec->text);
     return a;
 }
 
 static void what_answers_may_be_anything(void **state)
 {
     static const char http[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
-    static const char half[] = "\x30\x84\x7f\xff\xff\xff\x02\x01\x01\x61"; /* the start of a large answer */
+    static const char half[] = "\x30\x84\x00\x0f\xff\xff\x02\x01\x01\x61";  /* the start of a large answer */
+    static const char large[] = "\x30\x84\x00\x10\x00\x01\x02\x01\x01\x61"; /* and of one that is too large */
+    static const char huge[] = "\x30\x84\x7f\xff\xff\xff\x02\x01\x01\x61";
     static const char refused[] = "\x30\x0c\x02\x01\x01\x78\x07\x0a\x01\x02\x04\x00\x04\x00"; /* no StartTLS here */
 
+    struct errctx ec;
+
     (void)state;
-    assert_int_equal(ask_talker("ldaps", false, http, sizeof http - 1), DIRECTORY_NO_TLS);
-    assert_int_equal(ask_talker("ldap", false, http, sizeof http - 1), DIRECTORY_AWAY);
-    assert_int_equal(ask_talker("ldap", false, half, sizeof half - 1), DIRECTORY_AWAY);
-    assert_int_equal(ask_talker("ldap", true, half, sizeof half - 1), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldaps", false, http, sizeof http - 1, &ec), DIRECTORY_NO_TLS);
+    assert_int_equal(ask_talker("ldap", false, http, sizeof http - 1, &ec), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldap", false, half, sizeof half - 1, &ec), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldap", true, half, sizeof half - 1, &ec), DIRECTORY_AWAY);
+    assert_non_null(strstr(ec.text, "no answer in time"));
+    assert_int_equal(ask_talker("ldap", false, large, sizeof large - 1, &ec), DIRECTORY_AWAY);
+    assert_non_null(strstr(ec.text, "more than 1048576 bytes"));
+    assert_int_equal(ask_talker("ldap", true, huge, sizeof huge - 1, &ec), DIRECTORY_AWAY);
+    assert_non_null(strstr(ec.text, "more than 1048576 bytes"));
     /* And nothing was sent in plain text after that: the talker has read all there was. */
-    assert_int_equal(ask_talker("ldap", true, refused, sizeof refused - 1), DIRECTORY_NO_TLS);
+    assert_int_equal(ask_talker("ldap", true, refused, sizeof refused - 1, &ec), DIRECTORY_NO_TLS);
 }
 
 static void a_stop_ends_what_waits(void **state)
