@@ -65,15 +65,25 @@ static enum err check_opts(const struct directory_opts *o, struct errctx *ec)
     return ERR_OK;
 }
 
+#define TEXTS 10
+
+static void list_texts(struct directory_opts *o, const char **out[TEXTS])
+{
+    const char **texts[TEXTS] = {&o->url,          &o->ca_file,        &o->bind_dn,        &o->bind_password,
+                                 &o->base_dn,      &o->user_filter,    &o->name_attribute, &o->group_base_dn,
+                                 &o->group_filter, &o->group_attribute};
+
+    memcpy(out, texts, sizeof texts);
+}
+
 /* The texts of `o` as copies; false: out of memory, and some are there. */
 static bool copy_texts(struct directory_opts *o)
 {
-    const char **texts[] = {&o->url,          &o->ca_file,        &o->bind_dn,        &o->bind_password,
-                            &o->base_dn,      &o->user_filter,    &o->name_attribute, &o->group_base_dn,
-                            &o->group_filter, &o->group_attribute};
+    const char **texts[TEXTS];
     bool good = true;
 
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+    list_texts(o, texts);
+    for (size_t i = 0; i < TEXTS; i++) {
         *texts[i] = str_copy(*texts[i]);
         good = good && *texts[i];
     }
@@ -115,15 +125,12 @@ void directory_destroy(struct directory *d)
 {
     if (!d)
         return;
-    const struct directory_opts *o = &d->opts;
-    const char *const texts[] = {o->url,           o->ca_file,      o->bind_dn,
-                                 o->base_dn,       o->user_filter,  o->name_attribute,
-                                 o->group_base_dn, o->group_filter, o->group_attribute};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        free((char *)texts[i]);
-    if (o->bind_password)
-        explicit_bzero((char *)o->bind_password, strlen(o->bind_password));
-    free((char *)o->bind_password);
+    const char **texts[TEXTS];
+    if (d->opts.bind_password)
+        explicit_bzero((char *)d->opts.bind_password, strlen(d->opts.bind_password));
+    list_texts(&d->opts, texts);
+    for (size_t i = 0; i < TEXTS; i++)
+        free((char *)*texts[i]);
     free(d);
 }
 
@@ -265,13 +272,16 @@ static enum directory_answer find_user(struct directory *d, struct link *l, cons
     return a;
 }
 
+static const char *group_base(const struct directory *d)
+{
+    return *d->opts.group_base_dn ? d->opts.group_base_dn : d->opts.base_dn;
+}
+
 static enum directory_answer load_groups(struct directory *d, struct link *l, struct directory_person *p,
                                          struct errctx *ec)
 {
-    struct groups_opts opts = {.base = *d->opts.group_base_dn ? d->opts.group_base_dn : d->opts.base_dn,
-                               .filter = d->opts.group_filter,
-                               .attribute = d->opts.group_attribute,
-                               .user = p->name};
+    struct groups_opts opts = {
+        .base = group_base(d), .filter = d->opts.group_filter, .attribute = d->opts.group_attribute, .user = p->name};
 
     return groups_load(l, &opts, p, ec);
 }
@@ -363,7 +373,7 @@ static enum directory_answer explain_nobody(struct directory *d, struct link *l,
 
 static enum directory_answer check_groups(struct directory *d, struct link *l, struct errctx *ec)
 {
-    struct link_query query = {.base = *d->opts.group_base_dn ? d->opts.group_base_dn : d->opts.base_dn, .limit = 1};
+    struct link_query query = {.base = group_base(d), .limit = 1};
     struct link_entries found;
     struct buf filter = {0};
     enum directory_answer a = DIRECTORY_BROKEN;

@@ -237,19 +237,34 @@ static enum directory_answer wait_answer(struct link *l, int id, const char *wha
     return DIRECTORY_AWAY;
 }
 
-/* The code of the answer, with the server's own words. `free_it`: the message ends. */
-static int read_code(struct link *l, LDAPMessage *answer, bool free_it, char *words, size_t size)
+#define WORDS_MAX 201 /* of the server's own words */
+
+/* The code of the answer, with the server's own words. */
+static int read_code(struct link *l, LDAPMessage *answer, char words[WORDS_MAX])
 {
     char *text = NULL;
     int code = LDAP_OTHER;
 
     words[0] = '\0';
-    if (ldap_parse_result(l->ld, answer, &code, NULL, &text, NULL, NULL, free_it) != LDAP_SUCCESS)
+    if (ldap_parse_result(l->ld, answer, &code, NULL, &text, NULL, NULL, /*freeit=*/false) != LDAP_SUCCESS)
         code = LDAP_DECODING_ERROR;
     if (text)
-        snprintf(words, size, "%.200s", text);
+        snprintf(words, WORDS_MAX, "%s", text);
     ldap_memfree(text);
     return code;
+}
+
+/* The same of a request that has one code as its whole answer. */
+static enum directory_answer wait_code(struct link *l, int id, const char *what, int *code, char words[WORDS_MAX],
+                                       struct errctx *ec)
+{
+    LDAPMessage *answer = NULL;
+    enum directory_answer a = wait_answer(l, id, what, &answer, ec);
+
+    if (!a)
+        *code = read_code(l, answer, words);
+    ldap_msgfree(answer);
+    return a;
 }
 
 static enum directory_answer tell(const struct link *l, enum directory_answer answer, const char *what, int code,
@@ -271,16 +286,14 @@ static enum directory_answer tell_unsent(const struct link *l, const char *what,
 
 static enum directory_answer ask_starttls(struct link *l, struct errctx *ec)
 {
-    LDAPMessage *answer = NULL;
-    char words[256];
+    char words[WORDS_MAX];
     int id = 0, code = ldap_start_tls(l->ld, NULL, NULL, &id);
 
     if (code != LDAP_SUCCESS)
         return tell_unsent(l, "StartTLS", code, ec);
-    enum directory_answer a = wait_answer(l, id, "StartTLS", &answer, ec);
+    enum directory_answer a = wait_code(l, id, "StartTLS", &code, words, ec);
     if (a)
         return a;
-    code = read_code(l, answer, true, words, sizeof words);
     return code == LDAP_SUCCESS ? DIRECTORY_YES : tell(l, DIRECTORY_NO_TLS, "StartTLS", code, words, ec);
 }
 
@@ -389,9 +402,8 @@ static bool is_refusal(int code)
 
 enum directory_answer link_bind(struct link *l, const char *dn, const char *password, struct errctx *ec)
 {
-    struct berval secret = {.bv_len = strlen(password)};
-    LDAPMessage *answer = NULL;
-    char words[256];
+    struct berval secret = {.bv_val = (char *)password, .bv_len = strlen(password)}; /* libldap does not write to it */
+    char words[WORDS_MAX];
     int id = 0;
 
     /* A name without a password would be taken for nobody, and answered with success. */
@@ -399,18 +411,12 @@ enum directory_answer link_bind(struct link *l, const char *dn, const char *pass
         (void)err_set(ec, ERR_DENIED, "%s: there is no password", l->where);
         return DIRECTORY_WRONG;
     }
-    secret.bv_val = strdup(password);
-    if (!secret.bv_val)
-        return broken(ec);
     int code = ldap_sasl_bind(l->ld, dn, LDAP_SASL_SIMPLE, &secret, NULL, NULL, &id);
-    explicit_bzero(secret.bv_val, secret.bv_len);
-    free(secret.bv_val);
     if (code != LDAP_SUCCESS)
         return tell_unsent(l, "bind", code, ec);
-    enum directory_answer a = wait_answer(l, id, "bind", &answer, ec);
+    enum directory_answer a = wait_code(l, id, "bind", &code, words, ec);
     if (a)
         return a;
-    code = read_code(l, answer, true, words, sizeof words);
     if (code == LDAP_SUCCESS)
         return DIRECTORY_YES;
     if (code == LDAP_BUSY || code == LDAP_UNAVAILABLE)
@@ -516,14 +522,14 @@ static enum directory_answer read_answer(struct link *l, LDAPMessage *answer, co
 {
     bool good = true;
     int code = LDAP_OTHER;
-    char words[256] = "";
+    char words[WORDS_MAX] = "";
 
     /* References to other servers are among the messages; they are left where they are. */
     for (LDAPMessage *m = ldap_first_message(l->ld, answer); m && good; m = ldap_next_message(l->ld, m)) {
         if (ldap_msgtype(m) == LDAP_RES_SEARCH_ENTRY)
             good = read_entry(l, m, query, out);
         else if (ldap_msgtype(m) == LDAP_RES_SEARCH_RESULT)
-            code = read_code(l, m, false, words, sizeof words);
+            code = read_code(l, m, words);
     }
     if (!good)
         return broken(ec);
