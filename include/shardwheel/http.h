@@ -38,7 +38,6 @@ struct http_opts {
     struct admin *admin;             /* what the console and api/v1 do; NULL: they are not there */
     struct oidc *oidc;               /* logins by a provider; NULL: there are none */
     const char *oidc_title;          /* on its button; NULL or "": in the page's own words */
-    const char *oidc_redirect_uri;   /* NULL or "": made of what the browser asks for */
     enum lang lang;                  /* of the console's messages */
     unsigned console_dialect;        /* 1, 2, 4, 8: A, B, C, D, for calls that could be of several; 0: auto */
     const char *web_dir;             /* of the built console; NULL or "": where it is installed, or built */

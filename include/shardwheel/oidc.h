@@ -18,12 +18,14 @@
 
 #include "shardwheel/base.h"
 
+struct config;
 struct oidc;
 struct resolver;
 
 #define OIDC_WAIT_MS 8000
 #define OIDC_GROUPS_MAX 2000
-#define OIDC_TEXT_MAX 1000 /* bytes of URLs and names */
+#define OIDC_TEXT_MAX 1000                  /* bytes of URLs and names */
+#define OIDC_CALLBACK "/auth/oidc/callback" /* with it a redirect URI ends */
 
 struct oidc_opts {
     const char *issuer, *client_id;
@@ -31,16 +33,21 @@ struct oidc_opts {
     const char *scopes;        /* between blanks; openid is added where it is not there */
     const char *name_claims;   /* between commas: the first that is there is the name */
     const char *groups_claims; /* between commas: all of them count; a '.' goes into objects */
+    const char *redirect_uri;  /* of this console; "": made of the host that the browser names */
     const char *ca;            /* PEM file; "": the system's */
     int64_t skew_ms;           /* by which the clocks may differ */
     int64_t wait_ms;           /* for an answer; 0: OIDC_WAIT_MS */
 };
 
-/* Asks nobody. ERR_INPUT: issuer or client id cannot be used. The resolver outlives it. */
+/* What the settings say; their texts are borrowed. False: there are no such logins. */
+bool oidc_load_opts(const struct config *config, struct oidc_opts *out);
+/* Asks nobody. ERR_INPUT names the setting that cannot be used: issuer, client id or redirect URI. The resolver
+ * outlives it. */
 MUST_CHECK enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, const struct clock *clock,
                                 struct oidc **out, struct errctx *ec);
-void oidc_stop(struct oidc *o);    /* calls end within about a second; may be called twice */
-void oidc_destroy(struct oidc *o); /* NULL is fine */
+void oidc_stop(struct oidc *o);                          /* calls end within about a second; may be called twice */
+void oidc_destroy(struct oidc *o);                       /* NULL is fine */
+const char *oidc_get_redirect_uri(const struct oidc *o); /* "" or one that ends with OIDC_CALLBACK; as long as it */
 
 /* ---- a login ----------------------------------------------------------------------------------------------------- */
 

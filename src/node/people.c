@@ -130,21 +130,12 @@ enum err node_start_admin(struct node *node, struct errctx *ec)
 
 static enum err create_oidc(struct node *node, struct errctx *ec)
 {
-    const struct config *config = node->config;
+    struct oidc_opts opts;
+    bool wanted = oidc_load_opts(node->config, &opts);
 
-    if ((config->oidc_issuer[0] || node->directory) && str_is_blank(config->login_mapping))
+    if ((wanted || node->directory) && str_is_blank(node->config->login_mapping))
         log_warn("admin", "event=login_mapping_empty effect=\"whoever comes by OpenID Connect or LDAP is refused\"");
-    if (!config->oidc_issuer[0])
-        return ERR_OK;
-    return oidc_create(&(struct oidc_opts){.issuer = config->oidc_issuer,
-                                           .client_id = config->oidc_client_id,
-                                           .client_secret = config->oidc_client_secret,
-                                           .scopes = config->oidc_scopes,
-                                           .name_claims = config->oidc_name_claims,
-                                           .groups_claims = config->oidc_groups_claims,
-                                           .ca = config->oidc_ca,
-                                           .skew_ms = config->oidc_skew_ms},
-                       node->resolver, node->clock, &node->oidc, ec);
+    return wanted ? oidc_create(&opts, node->resolver, node->clock, &node->oidc, ec) : ERR_OK;
 }
 
 /* Before coordination, so that a port in use is told before any shard is ours. */
@@ -169,7 +160,6 @@ enum err node_start_http(struct node *node, struct errctx *ec)
                                         .admin = node->admin,
                                         .oidc = node->oidc,
                                         .oidc_title = config->oidc_title,
-                                        .oidc_redirect_uri = config->oidc_redirect_uri,
                                         .lang = lang_parse(config->i18n),
                                         .login_cookie = config->login_cookie,
                                         .login_header = config->login_proxy_header,

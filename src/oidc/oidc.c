@@ -4,6 +4,7 @@
 #include "oidc/claims.h"
 #include "oidc/keys.h"
 #include "oidc/oidc_impl.h"
+#include "shardwheel/config.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,30 +22,31 @@ static bool has_scope(const char *scopes, const char *name)
     return false;
 }
 
-/* Copies of all texts, in one piece of memory. */
-static bool copy_opts(const struct oidc_opts *from, struct oidc *o)
+bool oidc_load_opts(const struct config *config, struct oidc_opts *out)
 {
-    const char *texts[] = {from->issuer,        from->client_id, from->client_secret, from->scopes, from->name_claims,
-                           from->groups_claims, from->ca};
-    const char **to[] = {&o->opts.issuer, &o->opts.client_id,   &o->opts.client_secret,
-                         &o->opts.scopes, &o->opts.name_claims, &o->opts.groups_claims,
-                         &o->opts.ca};
-    struct buf all = {0};
-    size_t at = 0;
-
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        buf_append(&all, texts[i], strlen(texts[i]) + 1);
-    o->opts = *from;
-    o->memory = buf_take(&all);
-    for (size_t i = 0; o->memory && i < ARRAY_LEN(texts); i++) {
-        *to[i] = o->memory + at;
-        at += strlen(texts[i]) + 1;
-    }
-    return o->memory != NULL;
+    *out = (struct oidc_opts){.issuer = config->oidc_issuer,
+                              .client_id = config->oidc_client_id,
+                              .client_secret = config->oidc_client_secret,
+                              .scopes = config->oidc_scopes,
+                              .name_claims = config->oidc_name_claims,
+                              .groups_claims = config->oidc_groups_claims,
+                              .redirect_uri = config->oidc_redirect_uri,
+                              .ca = config->oidc_ca,
+                              .skew_ms = config->oidc_skew_ms};
+    return config->oidc_issuer[0] != '\0';
 }
 
-enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, const struct clock *clock,
-                     struct oidc **out, struct errctx *ec)
+/* The provider is told it as it stands there, and http makes other addresses of what is before its end. */
+static bool is_redirect_uri(const char *uri)
+{
+    size_t len = strlen(uri), tail = strlen(OIDC_CALLBACK);
+    size_t scheme = !strncmp(uri, "https://", 8) ? 8 : !strncmp(uri, "http://", 7) ? 7 : 0;
+
+    return scheme && len > scheme + tail && uri[scheme] != '/' && !strcmp(uri + len - tail, OIDC_CALLBACK) &&
+           !strpbrk(uri, " \t\r\n?#");
+}
+
+static enum err check_opts(const struct oidc_opts *opts, struct errctx *ec)
 {
     enum err e = fetch_check_url(opts->issuer, ec);
 
@@ -54,6 +56,40 @@ enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, co
         return err_set(ec, ERR_INPUT, "shardwheel.oidc.issuer: an issuer has no ? and no #");
     if (str_is_blank(opts->client_id))
         return err_set(ec, ERR_INPUT, "shardwheel.oidc.client-id must be given, with shardwheel.oidc.issuer");
+    if (opts->redirect_uri[0] && !is_redirect_uri(opts->redirect_uri))
+        return err_set(ec, ERR_INPUT,
+                       "shardwheel.oidc.redirect-uri: %.200s is no URL of this console: it must begin with https:// or "
+                       "http:// and end with " OIDC_CALLBACK,
+                       opts->redirect_uri);
+    return ERR_OK;
+}
+
+/* Copies of all texts, in one piece of memory. */
+static bool copy_opts(const struct oidc_opts *from, struct oidc *o)
+{
+    const char **texts[] = {&o->opts.issuer,      &o->opts.client_id,     &o->opts.client_secret, &o->opts.scopes,
+                            &o->opts.name_claims, &o->opts.groups_claims, &o->opts.redirect_uri,  &o->opts.ca};
+    struct buf all = {0};
+    size_t at = 0;
+
+    o->opts = *from;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        buf_append(&all, *texts[i], strlen(*texts[i]) + 1);
+    o->memory = buf_take(&all);
+    for (size_t i = 0; o->memory && i < ARRAY_LEN(texts); i++) {
+        *texts[i] = o->memory + at;
+        at += strlen(*texts[i]) + 1;
+    }
+    return o->memory != NULL;
+}
+
+enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, const struct clock *clock,
+                     struct oidc **out, struct errctx *ec)
+{
+    enum err e = check_opts(opts, ec);
+
+    if (e)
+        return e;
     struct oidc *o = calloc(1, sizeof *o);
     if (!o || !copy_opts(opts, o)) {
         free(o);
@@ -93,6 +129,11 @@ void oidc_destroy(struct oidc *o)
     free(o->keys);
     free(o->memory);
     free(o);
+}
+
+const char *oidc_get_redirect_uri(const struct oidc *o)
+{
+    return o->opts.redirect_uri;
 }
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */

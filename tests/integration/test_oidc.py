@@ -197,6 +197,17 @@ def lies(make_module_world, mariadb):
     lies.provider.close()
 
 
+def test_a_console_that_is_told_its_own_address(make_world, mariadb, lies):
+    lies.provider.discovery = {"end_session_endpoint": f"{lies.provider.issuer}/end"}
+    node = make_world(mariadb).node(keys=keys_of(lies.provider, **{
+        "shardwheel.oidc.redirect-uri": "https://jobs.example.com/x/auth/oidc/callback"}))
+    pages = [Browser().open(f"{node.url}/auth/oidc/{page}").location for page in ("login", "logout")]
+    lies.provider.discovery = {}
+    login, logout = (dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(page).query)) for page in pages)
+    assert login["redirect_uri"] == "https://jobs.example.com/x/auth/oidc/callback"
+    assert logout["post_logout_redirect_uri"] == "https://jobs.example.com/x/login"
+
+
 def test_what_is_right_comes_in(lies):
     lies.provider.make_token = lambda nonce: lies.provider.key.sign(lies.provider.claims(nonce))
     browser = Browser()
@@ -307,6 +318,7 @@ def test_a_provider_that_is_away(make_world, mariadb):
 @pytest.mark.parametrize("more, words", [
     ({"shardwheel.oidc.issuer": "http://login.example.com"}, "must begin with https://"),
     ({"shardwheel.oidc.client-id": ""}, "shardwheel.oidc.client-id must be given"),
+    ({"shardwheel.oidc.redirect-uri": "https://jobs.example.com/login"}, "shardwheel.oidc.redirect-uri"),
     ({"shardwheel.login.mapping": "ops -> root"}, "expected admin, user, runner or reader"),
 ])
 def test_settings_that_cannot_work_are_told_at_the_start(lies, more, words):

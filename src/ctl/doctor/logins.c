@@ -45,21 +45,13 @@ static void ask_provider(struct doctor *d, const struct oidc_opts *opts, struct 
 
 static enum err check_oidc(struct doctor *d, struct errctx *ec)
 {
-    const struct config *c = d->config;
-    struct oidc_opts opts = {.issuer = c->oidc_issuer,
-                             .client_id = c->oidc_client_id,
-                             .client_secret = c->oidc_client_secret,
-                             .scopes = c->oidc_scopes,
-                             .name_claims = c->oidc_name_claims,
-                             .groups_claims = c->oidc_groups_claims,
-                             .ca = c->oidc_ca,
-                             .skew_ms = c->oidc_skew_ms,
-                             .wait_ms = doctor_left_ms(d)};
     struct resolver *resolver = NULL;
+    struct oidc_opts opts;
     enum err e;
 
-    if (!c->oidc_issuer[0])
+    if (!oidc_load_opts(d->config, &opts))
         return ERR_OK;
+    opts.wait_ms = doctor_left_ms(d);
     e = resolver_create(d->clock, &resolver, ec);
     if (e)
         return e;

@@ -20,7 +20,6 @@
 #define COOKIE_LIFE "; Max-Age=600"
 #define COOKIE_NAMED_BY 8 /* digits of the state: logins in several tabs do not meet */
 #define PAGE_MAX 1000
-#define CALLBACK "/auth/oidc/callback"
 
 /* What the login page says; its texts are in web/src/i18n. */
 static const char *const fault_words[] = {
@@ -76,12 +75,11 @@ static void go_to_login(const struct route_call *call, struct http_response *r, 
 /* The address of this console for the provider, with `end` behind its context. */
 static bool put_own_url(const struct route_call *call, const char *end, struct buf *out)
 {
-    const char *set = call->h->opts.oidc_redirect_uri;
-    size_t len = set ? strlen(set) : 0, tail = strlen(CALLBACK);
+    const char *set = oidc_get_redirect_uri(call->h->opts.oidc);
     char host[300], context[ROUTE_PATH_MAX];
 
-    if (len >= tail && !strcmp(set + len - tail, CALLBACK)) {
-        buf_append(out, set, len - tail);
+    if (*set) {
+        buf_append(out, set, strlen(set) - strlen(OIDC_CALLBACK));
     } else {
         if (!request_get_host(call->q, host, sizeof host))
             return false;
@@ -178,7 +176,7 @@ static void answer_begin(const struct route_call *call, struct http_response *r)
         form_parse(call->q->query ? call->q->query : "", call->q->query ? strlen(call->q->query) : 0, &form, &ec);
     const char *page = e ? NULL : form_get(&form, "return");
 
-    if (!put_own_url(call, CALLBACK, &own))
+    if (!put_own_url(call, OIDC_CALLBACK, &own))
         response_set_error(r, 400, "the request names no host");
     else if (oidc_begin(call->h->opts.oidc, own.data, &flow, &url, &ec)) {
         note(call, "away", ec.text);
@@ -261,7 +259,7 @@ static void finish(const struct route_call *call, struct http_response *r, const
     name_cookie(flow->state, name);
     if (!visitor_set_cookie(call, r, name, "", "; Max-Age=0")) {
         response_set_error(r, 500, "out of memory for the answer");
-    } else if (!put_own_url(call, CALLBACK, &own)) {
+    } else if (!put_own_url(call, OIDC_CALLBACK, &own)) {
         response_set_error(r, 400, "the request names no host");
     } else if (oidc_finish(call->h->opts.oidc, own.data, flow, &answer, &person, &fault, &ec)) {
         note(call, fault_words[fault], ec.text);
@@ -329,7 +327,7 @@ static bool admit(const struct route_call *call, struct http_response *r)
 
 static const struct route routes[] = {
     {ROUTE_GET, "/auth/oidc/login", HTTP_LANE_LOGIN, ROUTE_ANYBODY, answer_begin},
-    {ROUTE_GET, CALLBACK, HTTP_LANE_LOGIN, ROUTE_ANYBODY, answer_callback},
+    {ROUTE_GET, OIDC_CALLBACK, HTTP_LANE_LOGIN, ROUTE_ANYBODY, answer_callback},
     {ROUTE_GET, "/auth/oidc/logout", HTTP_LANE_LOGIN, ROUTE_ANYBODY, answer_logout},
 };
 

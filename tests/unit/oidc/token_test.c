@@ -341,12 +341,48 @@ static void issuers_are_https_or_this_machine(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct oidc_opts opts = {cases[i].issuer, "me", "", "", "", "", "", 0, 0};
+        struct oidc_opts opts = {cases[i].issuer, "me", "", "", "", "", "", "", 0, 0};
         struct oidc *o = NULL;
         struct errctx problem = {{0}};
 
         if (!oidc_create(&opts, NULL, clock_system(), &o, &problem) != cases[i].good)
             fail_msg("%s: %s", cases[i].issuer, problem.text);
+        oidc_destroy(o);
+    }
+}
+
+static void redirect_uris_end_with_the_callback(void **state)
+{
+    static const struct {
+        const char *uri;
+        bool good;
+    } cases[] = {
+        {"", true},
+        {"https://jobs.example.com/auth/oidc/callback", true},
+        {"http://jobs/x/auth/oidc/callback", true},
+        {"https://jobs.example.com", false},
+        {"https://jobs.example.com/auth/oidc/callback/", false},
+        {"https://jobs.example.com/auth/oidc/callback?x=1", false},
+        {"https://jobs.example.com/?x=/auth/oidc/callback", false},
+        {"https://jobs.example.com/#/auth/oidc/callback", false},
+        {"https://jobs example/auth/oidc/callback", false},
+        {"https:///auth/oidc/callback", false},
+        {"https://auth/oidc/callback", false},
+        {"jobs.example.com/auth/oidc/callback", false},
+        {"/auth/oidc/callback", false},
+        {" ", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct oidc_opts opts = {"https://login.example.com", "me", "", "", "", "", cases[i].uri, "", 0, 0};
+        struct oidc *o = NULL;
+        struct errctx problem = {{0}};
+        enum err e = oidc_create(&opts, NULL, clock_system(), &o, &problem);
+
+        if (e != (cases[i].good ? ERR_OK : ERR_INPUT) || (e && !strstr(problem.text, "shardwheel.oidc.redirect-uri")) ||
+            (!e && strcmp(oidc_get_redirect_uri(o), cases[i].uri) != 0))
+            fail_msg("%s: %s", cases[i].uri, problem.text);
         oidc_destroy(o);
     }
 }
@@ -363,6 +399,7 @@ int main(void)
         cmocka_unit_test(claims_are_for_us_and_for_now),
         cmocka_unit_test(names_and_groups_are_where_the_settings_say),
         cmocka_unit_test(issuers_are_https_or_this_machine),
+        cmocka_unit_test(redirect_uris_end_with_the_callback),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
