@@ -263,6 +263,9 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A JSON string with its quotes; NULL becomes null. Bytes that are not UTF-8 become U+FFFD. */
 void buf_put_json(struct buf *b, const char *text);
 void buf_put_base64(struct buf *b, const void *data, size_t len);
+void buf_put_base64url(struct buf *b, const void *data, size_t len); /* with - and _, and no = at its end */
+/* As a part of a URL: letters, digits and -._~ stay, every other byte is %XX. */
+void buf_put_url(struct buf *b, const char *text, size_t len);
 /* Moves the text out (to free with free); NULL when the buffer failed. The buffer is empty afterwards. */
 char *buf_take(struct buf *b);
 
@@ -280,10 +283,13 @@ bool str_equal_const_time(const char *a, const char *b); /* the time taken does 
 bool str_is_blank(const char *s);                        /* NULL, empty, or white space only */
 char *str_copy(const char *s);                           /* NULL for NULL, or when out of memory */
 void md5_digest(const void *data, size_t len, unsigned char out[16]);
+void sha256_digest(const void *data, size_t len, unsigned char out[32]);
 void sha256_hex(const char *text, char out[65]); /* lower-case digits of the digest of the text */
 void hmac_sha256(const char *key, const char *text, unsigned char out[32]);
 void hmac_sha1(const void *key, size_t key_len, const void *data, size_t len, unsigned char out[20]); /* RFC 6238 */
-/* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
+/* Of the system; 256 at most. */
+MUST_CHECK enum err random_bytes(void *out, size_t len, struct errctx *ec);
+/* Hex text of `bytes` random bytes; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
 /* ---- order and hashes -------------------------------------------------------------------------------------------- */

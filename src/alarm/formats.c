@@ -111,16 +111,6 @@ static void put_json(struct buf *out, const struct message *m, int64_t now_ms)
 
 /* ---- signatures -------------------------------------------------------------------------------------------------- */
 
-static void put_escaped(struct buf *out, const char *text)
-{
-    for (; *text; text++) {
-        if (strchr("+/=", *text))
-            buf_printf(out, "%%%02X", (unsigned char)*text);
-        else
-            buf_putc(out, *text);
-    }
-}
-
 /* Of "timestamp\nsecret" with the secret as its key, base64, escaped for a query. */
 static void sign_dingtalk(struct buf *query, const char *secret, int64_t now_ms)
 {
@@ -138,7 +128,7 @@ static void sign_dingtalk(struct buf *query, const char *secret, int64_t now_ms)
     if (buf_failed(&sign))
         query->failed = true;
     else
-        put_escaped(query, sign.data);
+        buf_put_url(query, sign.data, sign.len);
     buf_fini(&sign);
     buf_fini(&text);
 }

@@ -183,3 +183,30 @@ void buf_put_base64(struct buf *b, const void *data, size_t len)
         buf_putc(b, i + 2 < len ? digits[v & 63] : '=');
     }
 }
+
+void buf_put_base64url(struct buf *b, const void *data, size_t len)
+{
+    size_t start = b->len;
+
+    buf_put_base64(b, data, len);
+    if (buf_failed(b))
+        return;
+    while (b->len > start && b->data[b->len - 1] == '=')
+        b->data[--b->len] = '\0';
+    for (size_t i = start; i < b->len; i++)
+        b->data[i] = b->data[i] == '+' ? '-' : b->data[i] == '/' ? '_' : b->data[i];
+}
+
+void buf_put_url(struct buf *b, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c));
+
+        if (plain)
+            buf_putc(b, (char)c);
+        else
+            buf_printf(b, "%%%02X", c);
+    }
+}

@@ -23,11 +23,16 @@ void md5_digest(const void *data, size_t len, unsigned char out[16])
     digest(EVP_md5(), data, len, out);
 }
 
+void sha256_digest(const void *data, size_t len, unsigned char out[32])
+{
+    digest(EVP_sha256(), data, len, out);
+}
+
 void sha256_hex(const char *text, char out[65])
 {
     unsigned char bytes[32];
 
-    digest(EVP_sha256(), text, strlen(text), bytes);
+    sha256_digest(text, strlen(text), bytes);
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }

@@ -47,15 +47,22 @@ char *str_copy(const char *s)
     return s ? strdup(s) : NULL;
 }
 
+/* getrandom gives up to 256 bytes whole, or none. */
+enum err random_bytes(void *out, size_t len, struct errctx *ec)
+{
+    return getrandom(out, len, 0) == (ssize_t)len ? ERR_OK : err_set(ec, ERR_IO, "random bytes: %s", strerror(errno));
+}
+
 enum err random_hex(char *out, size_t bytes, struct errctx *ec)
 {
     static const char hex[] = "0123456789abcdef";
 
     for (size_t i = 0; i < bytes; i++) {
         unsigned char byte;
+        enum err e = random_bytes(&byte, 1, ec);
 
-        if (getrandom(&byte, 1, 0) != 1)
-            return err_set(ec, ERR_IO, "random bytes: %s", strerror(errno));
+        if (e)
+            return e;
         out[2 * i] = hex[byte >> 4];
         out[2 * i + 1] = hex[byte & 15];
     }

@@ -51,18 +51,6 @@ const char *route_get_context(const struct route_call *call, char out[ROUTE_PATH
     return out;
 }
 
-/* As one part of a path that is relative. */
-static void put_part(const char *part, size_t len, struct buf *out)
-{
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)part[i];
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c)))
-            buf_putc(out, (char)c);
-        else
-            buf_printf(out, "%%%02X", c);
-    }
-}
-
 void route_put_base(const struct route_call *call, struct buf *out)
 {
     const char *rest = call->q->path, *part = rest;
@@ -79,7 +67,7 @@ void route_put_base(const struct route_call *call, struct buf *out)
     if (!slash)
         buf_puts(out, "./");
     if (!*rest && rest > part) {
-        put_part(part, (size_t)(rest - part), out);
+        buf_put_url(out, part, (size_t)(rest - part));
         buf_putc(out, '/');
     }
     for (; slash; slash = strchr(slash + 1, '/'))

@@ -161,17 +161,14 @@ enum cookie_verdict token_cookie_read(const char *value, struct session_cookie *
 
 void token_cookie_put(struct buf *out, int64_t user_id, const char *secret)
 {
-    struct buf token = {0}, text = {0};
+    struct buf token = {0};
 
     buf_printf(&token, "{\"userId\":\"%" PRId64 "\",\"expireTime\":0,\"signature\":", user_id);
     buf_put_json(&token, secret);
     buf_putc(&token, '}');
     if (!buf_failed(&token))
-        buf_put_base64(&text, token.data, token.len);
-    if (buf_failed(&token) || buf_failed(&text))
+        buf_put_base64url(out, token.data, token.len);
+    else
         out->failed = true;
-    for (const char *c = text.data; c && *c && *c != '='; c++)
-        buf_putc(out, *c == '+' ? '-' : *c == '/' ? '_' : *c);
     buf_fini(&token);
-    buf_fini(&text);
 }

@@ -153,16 +153,9 @@ static enum err make_flow(struct oidc_flow *flow, struct errctx *ec)
 static void put_challenge(const char *verifier, struct buf *out)
 {
     unsigned char bytes[32];
-    char hex[65];
 
-    sha256_hex(verifier, hex);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = (unsigned char)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
-    buf_put_base64(out, bytes, sizeof bytes);
-    while (!buf_failed(out) && out->len && out->data[out->len - 1] == '=')
-        out->data[--out->len] = '\0';
-    for (size_t i = 0; !buf_failed(out) && i < out->len; i++)
-        out->data[i] = out->data[i] == '+' ? '-' : out->data[i] == '/' ? '_' : out->data[i];
+    sha256_digest(verifier, strlen(verifier), bytes);
+    buf_put_base64url(out, bytes, sizeof bytes);
 }
 
 static void put_url(const struct oidc *o, const char *page, const char *redirect_uri, const struct oidc_flow *flow,

@@ -11,25 +11,13 @@
 
 /* ---- forms ------------------------------------------------------------------------------------------------------- */
 
-static void put_encoded(struct buf *out, const char *text)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-
-    for (; *text; text++) {
-        if (strchr(plain, *text))
-            buf_putc(out, *text);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)*text);
-    }
-}
-
 void oidc_put_field(struct buf *out, const char *name, const char *value)
 {
     if (out->len)
         buf_putc(out, '&');
-    put_encoded(out, name);
+    buf_put_url(out, name, strlen(name));
     buf_putc(out, '=');
-    put_encoded(out, value);
+    buf_put_url(out, value, strlen(value));
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
@@ -207,9 +195,9 @@ enum err oidc_ask_token(struct oidc *o, const struct oidc_places *places, const 
         oidc_put_field(&all, "client_id", o->opts.client_id);
     if (!basic && o->opts.client_secret[0])
         oidc_put_field(&all, "client_secret", o->opts.client_secret);
-    put_encoded(&user, o->opts.client_id); /* RFC 6749 2.3.1: encoded as in a form, before Basic */
-    put_encoded(&password, o->opts.client_secret);
-    buf_append(&password, "", 0);
+    /* RFC 6749 2.3.1: encoded as in a form, before Basic */
+    buf_put_url(&user, o->opts.client_id, strlen(o->opts.client_id));
+    buf_put_url(&password, o->opts.client_secret, strlen(o->opts.client_secret));
     if (buf_failed(&all) || buf_failed(&user) || buf_failed(&password))
         e = err_set(ec, ERR_NOMEM, "out of memory");
     else

@@ -58,27 +58,19 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
 
 static enum err make_secret(char secret[TOKEN_LEN + 1], struct errctx *ec)
 {
-    char hex[2 * TOKEN_BYTES + 1];
     unsigned char bytes[TOKEN_BYTES];
     struct buf text = {0};
-    enum err e = random_hex(hex, TOKEN_BYTES, ec);
+    enum err e = random_bytes(bytes, sizeof bytes, ec);
 
     if (e)
         return e;
-    for (size_t i = 0; i < TOKEN_BYTES; i++) {
-        char two[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
-        bytes[i] = (unsigned char)strtoul(two, NULL, 16);
-    }
-    buf_put_base64(&text, bytes, sizeof bytes);
-    if (buf_failed(&text)) {
-        buf_fini(&text);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    for (char *c = text.data; *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
-    snprintf(secret, TOKEN_LEN + 1, TOKEN_PREFIX "%s", text.data);
+    buf_put_base64url(&text, bytes, sizeof bytes);
+    if (buf_failed(&text))
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    else
+        snprintf(secret, TOKEN_LEN + 1, TOKEN_PREFIX "%s", text.data);
     buf_fini(&text);
-    return ERR_OK;
+    return e;
 }
 
 static enum err add(struct admin *a, const struct identity *who, const struct token_row *row, char *secret, int64_t *id,

@@ -47,23 +47,12 @@ static size_t read_base32(const char *text, unsigned char *out, size_t size)
     return len;
 }
 
-static enum err make_random(unsigned char *out, size_t len, struct errctx *ec)
-{
-    char hex[2 * TOTP_SECRET_BYTES + 1];
-    enum err e = random_hex(hex, len, ec);
-
-    for (size_t i = 0; i < len && !e; i++)
-        out[i] = (unsigned char)(hex_digit(hex[2 * i]) * 16 + hex_digit(hex[2 * i + 1]));
-    explicit_bzero(hex, sizeof hex);
-    return e;
-}
-
 /* ---- codes ------------------------------------------------------------------------------------------------------- */
 
 enum err totp_make_secret(char out[FACTOR_SECRET_MAX], struct errctx *ec)
 {
     unsigned char bytes[TOTP_SECRET_BYTES];
-    enum err e = make_random(bytes, sizeof bytes, ec);
+    enum err e = random_bytes(bytes, sizeof bytes, ec);
 
     if (!e)
         put_base32(bytes, sizeof bytes, out);
@@ -123,11 +112,7 @@ int64_t totp_find_step(const char *secret, const char *code, int64_t now_ms, int
 void totp_put_url(struct buf *out, const char *name, const char *secret)
 {
     buf_puts(out, "otpauth://totp/" ISSUER ":");
-    for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
-        bool plain =
-            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("-._~", *c);
-        buf_printf(out, plain ? "%c" : "%%%02X", *c);
-    }
+    buf_put_url(out, name, strlen(name));
     buf_printf(out, "?secret=%s&issuer=" ISSUER, secret);
 }
 
@@ -137,7 +122,7 @@ enum err recovery_make(char out[RECOVERY_TEXT_MAX], struct errctx *ec)
 {
     unsigned char bytes[RECOVERY_BYTES];
     char text[17];
-    enum err e = make_random(bytes, sizeof bytes, ec);
+    enum err e = random_bytes(bytes, sizeof bytes, ec);
 
     if (e)
         return e;

@@ -130,6 +130,19 @@ static void digests(void **state)
     buf_put_base64(&text, "ab", 2);
     buf_put_base64(&text, "", 0);
     assert_string_equal(text.data, "YQ==YWI=");
+    buf_clear(&text);
+    buf_put_base64url(&text, "=\xfb\xff", 3);
+    buf_put_base64url(&text, "a", 1);
+    buf_put_base64url(&text, "", 0);
+    assert_string_equal(text.data, "Pfv_YQ");
+    buf_clear(&text);
+    buf_put_base64url(&text, "\xf8", 1);
+    assert_string_equal(text.data, "-A");
+    buf_clear(&text);
+    buf_put_url(&text, "aZ09-._~ /%+\xc3\xa9", 14);
+    buf_put_url(&text, "\0", 1);
+    buf_put_url(&text, "", 0);
+    assert_string_equal(text.data, "aZ09-._~%20%2F%25%2B%C3%A9%00");
     buf_fini(&text);
 }
 
