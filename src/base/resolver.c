@@ -7,10 +7,13 @@
 #include "shardwheel/resolver.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
@@ -350,4 +353,46 @@ void resolver_destroy(struct resolver *r)
         name->under_way = false;
     }
     give_ref(r);
+}
+
+static void wait_for(struct resolver *r, const char *host, int fd, int (*may_wait_ms)(const void *arg), const void *arg,
+                     struct resolver_answer *out)
+{
+    uint64_t drained;
+    int wait_ms;
+
+    resolver_ask(r, host, out);
+    while (out->state == RESOLVER_WAITS && (wait_ms = may_wait_ms(arg)) > 0) {
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, wait_ms);
+        (void)!read(fd, &drained, sizeof drained);
+        resolver_ask(r, host, out);
+    }
+}
+
+enum err resolver_await(struct resolver *r, const char *host, int (*may_wait_ms)(const void *arg), const void *arg,
+                        char out[RESOLVER_TEXT_MAX], struct errctx *ec)
+{
+    struct resolver_answer found;
+    enum err e;
+
+    if (host_is_ip(host)) {
+        snprintf(out, RESOLVER_TEXT_MAX, "%s", host);
+        return ERR_OK;
+    }
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0)
+        return err_set(ec, ERR_LOST, "ask for %s: event descriptor: %s", host, strerror(errno));
+    e = resolver_watch(r, fd, ec);
+    if (!e) {
+        wait_for(r, host, fd, may_wait_ms, arg, &found);
+        resolver_unwatch(r, fd);
+    }
+    close(fd);
+    if (e)
+        return err_wrap(ec, ERR_LOST, "ask for %s", host);
+    if (found.state != RESOLVER_FOUND)
+        return err_set(ec, ERR_LOST, "the name %s has no address: %s", host,
+                       found.state == RESOLVER_FAILED ? found.text : "its look-up takes too long");
+    snprintf(out, RESOLVER_TEXT_MAX, "%s", found.text);
+    return ERR_OK;
 }

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -45,35 +44,9 @@ static enum directory_answer broken(struct errctx *ec)
 
 /* ---- the way there ----------------------------------------------------------------------------------------------- */
 
-/* The addresses, with commas between them. */
-static enum directory_answer find_addresses(const struct link *l, const char *host, struct resolver_answer *found,
-                                            struct errctx *ec)
+static int may_wait_ms(const void *limit)
 {
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    uint64_t drained;
-
-    if (host_is_ip(host)) {
-        snprintf(found->text, sizeof found->text, "%s", host);
-        found->state = RESOLVER_FOUND;
-    } else if (fd < 0 || resolver_watch(l->opts.resolver, fd, ec)) {
-        found->state = RESOLVER_FAILED;
-        snprintf(found->text, sizeof found->text, "no descriptor for its look-up");
-    } else {
-        resolver_ask(l->opts.resolver, host, found);
-        while (found->state == RESOLVER_WAITS && limit_left_ms(&l->limit) > 0) {
-            poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, limit_slice_ms(&l->limit));
-            (void)!read(fd, &drained, sizeof drained);
-            resolver_ask(l->opts.resolver, host, found);
-        }
-        resolver_unwatch(l->opts.resolver, fd);
-    }
-    if (fd >= 0)
-        close(fd);
-    if (found->state == RESOLVER_FOUND)
-        return DIRECTORY_YES;
-    (void)err_set(ec, ERR_LOST, "the name %s has no address: %s", host,
-                  found->state == RESOLVER_FAILED ? found->text : "its look-up takes too long");
-    return DIRECTORY_AWAY;
+    return limit_slice_ms(limit);
 }
 
 /* Half of the time that is left for each address, so that one which is silent leaves some for the next. */
@@ -331,17 +304,17 @@ static void hang_up(struct link *l)
 
 static enum directory_answer open_one(struct link *l, const struct directory_url *url, struct errctx *ec)
 {
-    struct resolver_answer found = {.state = RESOLVER_WAITS};
+    char addresses[RESOLVER_TEXT_MAX];
     int64_t port = 0;
 
     snprintf(l->where, sizeof l->where, "%.250s:%s", url->host, url->port);
-    enum directory_answer a = find_addresses(l, url->host, &found, ec);
-    if (a || !parse_int(url->port, 1, 65535, &port))
-        return a;
-    int fd = dial_any(l, found.text, (int)port, ec);
+    (void)!parse_int(url->port, 1, 65535, &port); /* it was checked when it was read */
+    if (resolver_await(l->opts.resolver, url->host, may_wait_ms, &l->limit, addresses, ec))
+        return DIRECTORY_AWAY;
+    int fd = dial_any(l, addresses, (int)port, ec);
     if (fd < 0)
         return DIRECTORY_AWAY;
-    a = begin(l, url, fd, ec);
+    enum directory_answer a = begin(l, url, fd, ec);
     if (a)
         hang_up(l);
     return a;

@@ -2,13 +2,9 @@
 #include "oidc/fetch.h"
 
 #include <curl/curl.h>
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "shardwheel/network.h"
 #include "shardwheel/resolver.h"
@@ -102,49 +98,34 @@ static bool is_stopped(const struct fetcher *f)
     return atomic_load_explicit(f->stopped, memory_order_relaxed); /* set once; nothing else is told by it */
 }
 
-/* Waits for a look-up to end. */
-static void await_name(const struct fetcher *f, int fd, const char *host, int64_t deadline_mono_ms,
-                       struct resolver_answer *out)
-{
-    int64_t left_ms = deadline_mono_ms - clock_mono_ms(f->clock);
-    uint64_t drained;
+struct deadline {
+    const struct fetcher *f;
+    int64_t mono_ms;
+};
 
-    resolver_ask(f->resolver, host, out);
-    while (out->state == RESOLVER_WAITS && !is_stopped(f) && left_ms > 0) {
-        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, (int)(left_ms < LOOK_MS ? left_ms : LOOK_MS));
-        (void)!read(fd, &drained, sizeof drained);
-        resolver_ask(f->resolver, host, out);
-        left_ms = deadline_mono_ms - clock_mono_ms(f->clock);
-    }
+static int may_wait_ms(const void *arg)
+{
+    const struct deadline *d = arg;
+    int64_t left_ms = is_stopped(d->f) ? 0 : d->mono_ms - clock_mono_ms(d->f->clock);
+
+    return (int)(left_ms < LOOK_MS ? left_ms : LOOK_MS);
 }
 
 /* The addresses of the host as libcurl takes them; NULL for an IP. */
 static enum err find_addresses(const struct fetcher *f, const struct place *place, int64_t deadline_mono_ms,
                                struct curl_slist **out, struct errctx *ec)
 {
-    struct resolver_answer found = {.state = RESOLVER_FAILED};
+    char found[RESOLVER_TEXT_MAX];
     struct buf line = {0};
-    int fd = -1;
     enum err e;
 
     *out = NULL;
     if (place->is_ip)
         return ERR_OK;
-    fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fd < 0)
-        return err_set(ec, ERR_LOST, "event descriptor of a request: %s", strerror(errno));
-    e = resolver_watch(f->resolver, fd, ec);
-    if (!e) {
-        await_name(f, fd, place->host, deadline_mono_ms, &found);
-        resolver_unwatch(f->resolver, fd);
-    }
-    close(fd);
+    e = resolver_await(f->resolver, place->host, may_wait_ms, &(struct deadline){f, deadline_mono_ms}, found, ec);
     if (e)
-        return err_wrap(ec, ERR_LOST, "ask for %s", place->host);
-    if (found.state != RESOLVER_FOUND)
-        return err_set(ec, ERR_LOST, "the name %s has no address: %s", place->host,
-                       found.state == RESOLVER_FAILED ? found.text : "its look-up takes too long");
-    buf_printf(&line, "+%s:%s:%s", place->host, place->port, found.text);
+        return e;
+    buf_printf(&line, "+%s:%s:%s", place->host, place->port, found);
     if (!buf_failed(&line))
         *out = curl_slist_append(NULL, line.data);
     buf_fini(&line);

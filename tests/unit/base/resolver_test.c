@@ -252,6 +252,39 @@ static void ips_are_told_from_names(void **state)
     assert_false(host_is_ip(""));
 }
 
+static int no_longer(const void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static int for_long(const void *arg)
+{
+    (void)arg;
+    return DEADLINE_MS;
+}
+
+static void who_may_wait_gets_addresses_or_why_not(void **state)
+{
+    struct fixture *f = *state;
+    char text[RESOLVER_TEXT_MAX];
+    struct errctx ec;
+
+    assert_int_equal(resolver_await(f->r, "127.0.0.1", no_longer, NULL, text, &ec), ERR_OK);
+    assert_string_equal(text, "127.0.0.1");
+    assert_int_equal(resolver_await(f->r, "::1", no_longer, NULL, text, &ec), ERR_OK);
+    assert_string_equal(text, "::1");
+    assert_int_equal(atomic_load(&fake_names_calls), 0);
+    assert_int_equal(resolver_await(f->r, "name", for_long, NULL, text, &ec), ERR_OK);
+    assert_string_equal(text, "10.0.0.1");
+    fake_names_set(false, EAI_NONAME, "");
+    assert_int_equal(resolver_await(f->r, "none", for_long, NULL, text, &ec), ERR_LOST);
+    assert_non_null(strstr(ec.text, "the name none has no address"));
+    fake_names_set(true, 0, "10.0.0.1");
+    assert_int_equal(resolver_await(f->r, "hang", no_longer, NULL, text, &ec), ERR_LOST);
+    assert_non_null(strstr(ec.text, "takes too long"));
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -265,6 +298,7 @@ int main(void)
         T(what_hangs_holds_no_stop_up),
         T(names_out_of_use_are_forgotten),
         T(ips_are_told_from_names),
+        T(who_may_wait_gets_addresses_or_why_not),
     };
     return cmocka_run_group_tests_name("base.resolver", tests, NULL, NULL);
 }
