@@ -34,8 +34,8 @@ void resolver_ask(struct resolver *r, const char *host, struct resolver_answer *
 uint64_t resolver_count_ended(const struct resolver *r);
 MUST_CHECK enum err resolver_watch(struct resolver *r, int event_fd, struct errctx *ec);
 void resolver_unwatch(struct resolver *r, int event_fd);
-/* For a thread that may wait: the addresses, as in an answer; an IP is its own. `may_wait_ms` says how long to wait until
- * it is asked again; 0: no longer. ERR_LOST says why there is no address. */
+/* For a thread that may wait: the addresses, as in an answer; an IP is its own. `may_wait_ms` says how long to wait
+ * until it is asked again; 0: no longer. ERR_LOST says why there is no address. */
 MUST_CHECK enum err resolver_await(struct resolver *r, const char *host, int (*may_wait_ms)(const void *arg),
                                    const void *arg, char out[RESOLVER_TEXT_MAX], struct errctx *ec);
 /* Needs no look-up. Version 6 without brackets. */
