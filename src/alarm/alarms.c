@@ -60,17 +60,16 @@ bool alarms_may_tell(struct alarms *a)
     return a->tellings.count < ALARMS_TELLING_MAX && may_send(a) && !worker_is_stopping(&a->worker);
 }
 
-/* What a channel misses; nothing where it is told again anyway, or is no state. */
+/* What channels miss; nothing where they are told again anyway, or it is no state. */
 static enum err hold_back(struct store_session *s, const struct telling *what, const struct outlet_posts *posts,
                           struct errctx *ec)
 {
     const char *kind = telling_find_kind(what);
-    enum err e = ERR_OK;
 
-    for (size_t i = 0; i < posts->quiet_count && kind && !e; i++)
-        e = store_hold_back(
-            s, &(struct held_alarm){posts->quiet[i], kind, telling_get_target(what), telling_is_over(what)}, ec);
-    return e;
+    if (!kind || posts->quiet_count == 0)
+        return ERR_OK;
+    return store_hold_back(s, posts->quiet, posts->quiet_count, kind, telling_get_target(what), telling_is_over(what),
+                           ec);
 }
 
 enum err alarms_tell(struct alarms *a, struct store_session *s, const struct telling *what, struct message *message,

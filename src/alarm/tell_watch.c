@@ -2,6 +2,7 @@
 /* What is told of what did not happen, and of what channels missed in their quiet hours. */
 #include "alarm/alarms_impl.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,15 +116,10 @@ static enum err tell_held_job(struct alarms *a, struct store_session *s, const s
 static enum err tell_one_held(struct alarms *a, struct store_session *s, const struct held_alarm *held,
                               const struct watch_states *states, struct errctx *ec)
 {
-    const struct channel *channel = outlets_find_channel(a->in_use.outlets, held->channel);
     const struct watch_state *state;
     enum watch_kind kind;
     bool open;
 
-    if (!channel)
-        return store_drop_held(s, held, ec);
-    if (quiet_covers(&channel->quiet, time_floor_div(clock_wall_ms(a->clock), 1000)))
-        return ERR_OK;
     if (strcmp(held->kind, HELD_JOB_FAILED) == 0)
         return tell_held_job(a, s, held, ec);
     state = find_state(states, held);
@@ -133,16 +129,38 @@ static enum err tell_one_held(struct alarms *a, struct store_session *s, const s
     return tell_held_watch(a, s, held, kind, watch_event(kind, held->over), state, ec);
 }
 
+static enum err tell_channel(struct alarms *a, struct store_session *s, const char *name,
+                             const struct watch_states *states, struct errctx *ec)
+{
+    const struct channel *channel = outlets_find_channel(a->in_use.outlets, name);
+    struct held_alarms list = {0};
+    enum err e;
+
+    if (!channel)
+        return store_drop_held_channel(s, name, ec);
+    if (quiet_covers(&channel->quiet, time_floor_div(clock_wall_ms(a->clock), 1000)))
+        return ERR_OK;
+    e = store_load_held(s, name, &list, ec);
+    for (size_t i = 0; i < list.count && !e && alarms_may_tell(a); i++)
+        if (!tellings_has_watch(&a->tellings, list.rows[i].kind, list.rows[i].target, name))
+            e = tell_one_held(a, s, &list.rows[i], states, ec);
+    held_alarms_fini(&list);
+    return e;
+}
+
+/* Of each channel a few: none keeps the others waiting, whose messages have to wait too, nor fills its own queue. */
+static_assert(HELD_AT_ONCE < RECEIVER_QUEUE_MAX && HELD_AT_ONCE * CHANNELS_MAX < ALARMS_TELLING_MAX,
+              "what was held back leaves room");
+
 static enum err tell_held(struct alarms *a, struct store_session *s, const struct watch_states *states,
                           struct errctx *ec)
 {
-    struct held_alarms list = {0};
-    enum err e = store_load_held(s, &list, ec);
+    struct held_channels channels = {0};
+    enum err e = store_load_held_channels(s, &channels, ec);
 
-    for (size_t i = 0; i < list.count && !e && alarms_may_tell(a); i++)
-        if (!tellings_has_watch(&a->tellings, list.rows[i].kind, list.rows[i].target, list.rows[i].channel))
-            e = tell_one_held(a, s, &list.rows[i], states, ec);
-    held_alarms_fini(&list);
+    for (size_t i = 0; i < channels.count && !e; i++)
+        e = tell_channel(a, s, channels.rows[i].name, states, ec);
+    held_channels_fini(&channels);
     return e;
 }
 

@@ -189,7 +189,9 @@ def test_tags_route_and_quiet_hours_hold_back(world, hooks):
     assert told(hooks, "json-night") == ["no_success"] and hooks.at("json-night")[0].json["jobId"] == night
     succeed(tables, ends)
     wait_until(lambda: told(hooks, "json-all", ends) == ["no_success", "no_success_over"], TURN, "an end")
-    wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_held") == 2, TURN, "what was held back")
+    wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_watch WHERE target = %s", (ends,)) == 0, TURN,
+               "that the end was told")
+    assert tables.value("SELECT COUNT(*) FROM shardwheel_held") == 3
     assert hooks.at("json-quiet") == []
 
     admin.good("PATCH", f"/alarms/channels/{made}", {"quiet": None}, status=204)

@@ -150,7 +150,7 @@ MUST_CHECK enum err store_load_open_alarms(struct store_session *s, const int64_
 
 /* ---- what was held back ------------------------------------------------------------------------------------------ */
 
-#define HELD_MAX 20000
+#define HELD_AT_ONCE 50              /* of one channel */
 #define HELD_JOB_FAILED "job_failed" /* beside the names of kinds */
 
 struct held_alarm {
@@ -160,10 +160,22 @@ struct held_alarm {
     bool over; /* that it is over is what was held back */
 };
 STORE_LIST(held_alarms, struct held_alarm, rows);
-/* Where the opposite is held back, both are forgotten: the channel knows nothing of either. */
-MUST_CHECK enum err store_hold_back(struct store_session *s, const struct held_alarm *alarm, struct errctx *ec);
-MUST_CHECK enum err store_load_held(struct store_session *s, struct held_alarms *out, struct errctx *ec);
+/* For all of these channels, one at least, in one statement, which may be repeated. A channel for which something of that kind and
+ * target is held back keeps that: when it is told, it is told whether that is still so, whatever came between. */
+MUST_CHECK enum err store_hold_back(struct store_session *s, const char *const *channels, size_t count,
+                                    const char *kind, int64_t target, bool over, struct errctx *ec);
+struct held_channel {
+    const char *name;
+};
+STORE_LIST(held_channels, struct held_channel, rows);
+/* Those for which something is held back. */
+MUST_CHECK enum err store_load_held_channels(struct store_session *s, struct held_channels *out, struct errctx *ec);
+/* At most HELD_AT_ONCE: there may be more when these were dropped. */
+MUST_CHECK enum err store_load_held(struct store_session *s, const char *channel, struct held_alarms *out,
+                                    struct errctx *ec);
 MUST_CHECK enum err store_drop_held(struct store_session *s, const struct held_alarm *alarm, struct errctx *ec);
+/* At most 1000 of that channel. */
+MUST_CHECK enum err store_drop_held_channel(struct store_session *s, const char *channel, struct errctx *ec);
 /* The newest failure of a job that people were told of, or are to be, and that has not ended; 0: there is none. */
 MUST_CHECK enum err store_find_failing(struct store_session *s, int64_t job_id, int64_t *log_id, struct errctx *ec);
 

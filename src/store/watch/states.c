@@ -72,29 +72,38 @@ enum err store_end_watch_telling(struct store_session *s, const char *kind, int6
 
 /* ---- held back --------------------------------------------------------------------------------------------------- */
 
-enum err store_hold_back(struct store_session *s, const struct held_alarm *alarm, struct errctx *ec)
+enum err store_hold_back(struct store_session *s, const char *const *channels, size_t count, const char *kind,
+                         int64_t target, bool over, struct errctx *ec)
 {
-    struct db_effect effect = {0};
-    enum err e = store_begin_txn(s, ec);
+    struct sqlbuf *q =
+        store_start_sql(s, "INSERT IGNORE INTO shardwheel_held (channel, kind, target, is_over) VALUES ");
+    enum err e;
 
-    if (!e)
-        e = store_exec(s, &effect, ec,
-                       "DELETE FROM shardwheel_held WHERE channel = ? AND kind = ? AND target = ? AND is_over = ?",
-                       alarm->channel, alarm->kind, alarm->target, (int)!alarm->over);
-    if (!e && effect.matched == 0)
-        e = store_exec(s, NULL, ec,
-                       "INSERT IGNORE INTO shardwheel_held (channel, kind, target, is_over) VALUES (?, ?, ?, ?)",
-                       alarm->channel, alarm->kind, alarm->target, (int)alarm->over);
-    e = store_finish_txn(s, e, ec);
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, "?(?, ?, ?, ?)", sql_word(i ? ", " : ""), channels[i], kind, target, (int)over);
+    e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "hold an alarm back") : ERR_OK;
 }
 
-enum err store_load_held(struct store_session *s, struct held_alarms *out, struct errctx *ec)
+enum err store_load_held_channels(struct store_session *s, struct held_channels *out, struct errctx *ec)
+{
+    static const struct row_type channels = ROWS(struct held_channel, FIELDS(struct held_channel, name));
+
+    store_start_sql(s, "SELECT DISTINCT channel FROM shardwheel_held");
+    enum err e = store_read_list(s, &channels, out, ec);
+    return e ? err_wrap(ec, e, "look for what was held back") : ERR_OK;
+}
+
+STORE_LIST_FINI(held_channels, rows)
+
+enum err store_load_held(struct store_session *s, const char *channel, struct held_alarms *out, struct errctx *ec)
 {
     static const struct row_type held = ROWS(struct held_alarm, FIELDS(struct held_alarm, channel, kind, target, over));
 
-    store_sql(s, "SELECT channel, kind, target, is_over FROM shardwheel_held ORDER BY channel, kind, target LIMIT ?",
-              HELD_MAX);
+    store_sql(s,
+              "SELECT channel, kind, target, is_over FROM shardwheel_held WHERE channel = ? ORDER BY kind, target "
+              "LIMIT ?",
+              channel, HELD_AT_ONCE);
     enum err e = store_read_list(s, &held, out, ec);
     return e ? err_wrap(ec, e, "read what was held back") : ERR_OK;
 }
@@ -106,6 +115,13 @@ enum err store_drop_held(struct store_session *s, const struct held_alarm *alarm
     enum err e = store_write(
         s, NULL, ec, "DELETE FROM shardwheel_held WHERE channel = ? AND kind = ? AND target = ? AND is_over = ?",
         alarm->channel, alarm->kind, alarm->target, (int)alarm->over);
+
+    return e ? err_wrap(ec, e, "drop what was held back") : ERR_OK;
+}
+
+enum err store_drop_held_channel(struct store_session *s, const char *channel, struct errctx *ec)
+{
+    enum err e = store_write(s, NULL, ec, "DELETE FROM shardwheel_held WHERE channel = ? LIMIT 1000", channel);
 
     return e ? err_wrap(ec, e, "drop what was held back") : ERR_OK;
 }

@@ -556,10 +556,15 @@ void watch_facts_fini(struct watch_facts *facts)
     (void)facts;
 }
 
-enum err store_load_held(struct store_session *s, struct held_alarms *out, struct errctx *ec)
+enum err store_load_held_channels(struct store_session *s, struct held_channels *out, struct errctx *ec)
 {
-    *out = (struct held_alarms){0};
+    *out = (struct held_channels){0};
     return reach(s, ec);
+}
+
+void held_channels_fini(struct held_channels *list)
+{
+    (void)list;
 }
 
 void held_alarms_fini(struct held_alarms *list)
@@ -589,7 +594,9 @@ void watched_jobs_fini(struct watched_jobs *list)
     }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-NOT_HERE(store_hold_back, const struct held_alarm *alarm)
+NOT_HERE(store_load_held, const char *channel, struct held_alarms *out)
+NOT_HERE(store_drop_held_channel, const char *channel)
+NOT_HERE(store_hold_back, const char *const *channels, size_t count, const char *kind, int64_t target, bool over)
 NOT_HERE(store_drop_held, const struct held_alarm *alarm)
 NOT_HERE(store_find_failing, int64_t job_id, int64_t *log_id)
 NOT_HERE(store_load_successes, const int64_t *ids, size_t count, int64_t each, struct job_success **out,
