@@ -131,7 +131,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_alarm (
   job_id INT NOT NULL COMMENT 'a row for each job that failed lately; 0: the node that tells of them',
   log_id BIGINT NULL COMMENT 'failure that is to be told now: its alarm_status is -1 as long as it stands here',
   last_log BIGINT NOT NULL COMMENT 'newest failure',
-  failures INT NOT NULL COMMENT 'that nobody was told of yet',
+  failures INT NOT NULL COMMENT 'that nobody was told of yet; of row 0: changes of shardwheel_watch by the node',
   failing TINYINT NOT NULL COMMENT '1: people were told that it fails, and not yet that it works again',
   quiet_until_ms BIGINT NOT NULL COMMENT 'no message about the job before, by the clock of the database; 0: none was sent; of row 0: when its lease ends',
   incarnation VARCHAR(32) NOT NULL COMMENT 'of row 0: the node',

@@ -86,6 +86,7 @@ static void the_node_with_the_lease_alone_opens_and_ends(void **state)
     struct store_session *s = test_take(st, SESSION_NORMAL);
     struct errctx why = {{0}};
     bool held = false;
+    int64_t count;
 
     (void)state;
     assert_int_equal(write_one(s, "one", WATCH_OPENS, 7, &why), ERR_STATE); /* nobody has it */
@@ -93,9 +94,12 @@ static void the_node_with_the_lease_alone_opens_and_ends(void **state)
     assert_true(held);
     assert_int_equal(write_one(s, "two", WATCH_OPENS, 7, &why), ERR_STATE);
     assert_string_equal(list_states(), "");
+    count = test_int("SELECT failures FROM shardwheel_alarm WHERE job_id = 0");
     assert_ok(write_one(s, "one", WATCH_OPENS, 7, ec));
     assert_ok(write_one(s, "one", WATCH_OPENS, 7, ec));
     assert_string_equal(list_states(), "no_success:7:0");
+    /* The row of the lease is written: a Galera cluster compares what is written, and no locks. */
+    assert_int_equal(test_int("SELECT failures FROM shardwheel_alarm WHERE job_id = 0"), count + 2);
 
     assert_ok(write_one(s, "one", WATCH_ENDS, 7, ec)); /* nobody was told yet */
     assert_string_equal(list_states(), "no_success:7:0");
