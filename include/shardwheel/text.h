@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text: foreign text made safe: the one UTF-8 decoder, cuts between characters, HTML escapes; and instants and mail
- * addresses in it. JSON strings are written by buf_put_json (base.h). Pure.
+ * text: foreign text made safe: the one UTF-8 decoder, cuts between characters, HTML escapes; and lists, instants
+ * and mail addresses in it. JSON strings are written by buf_put_json (base.h). Pure.
  */
 #ifndef SHARDWHEEL_TEXT_H
 #define SHARDWHEEL_TEXT_H
@@ -29,6 +29,9 @@ void text_put_utf8(struct buf *out, const char *text, size_t len, size_t max);
 void text_put_html(struct buf *out, const char *text, size_t len, size_t max);
 /* In lines that begin with `prefix` and are at most `width` bytes wide, as far as words allow. */
 void text_put_wrapped(struct buf *out, const char *prefix, const char *text, size_t width);
+
+/* Words between commas; NULL: none. */
+bool text_list_has(const char *list, const char *word);
 
 /* 2026-11-22T16:00:00.000Z, or with another zone and other digits of the second; years 1970 to 9999. */
 bool instant_parse(const char *text, int64_t *out_ms);

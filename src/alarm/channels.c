@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "alarm/mail_text.h"
-#include "alarm/verdict.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/store/channel.h"
+#include "shardwheel/text.h"
 
 #define BLANKS " \t\r\n"
 
@@ -68,7 +68,7 @@ bool channel_serves(const struct channel *channel, const char *app)
 bool channel_serves_tags(const struct channel *channel, const char *tags)
 {
     for (size_t i = 0; i < channel->tag_count; i++)
-        if (tags && list_has(tags, channel->tags[i]))
+        if (text_list_has(tags, channel->tags[i]))
             return true;
     return channel->tag_count == 0;
 }

@@ -4,25 +4,13 @@
 #include <string.h>
 
 #include "shardwheel/store/job.h"
+#include "shardwheel/text.h"
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-bool list_has(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-
-    for (const char *at = list; *at;) {
-        size_t n = strcspn(at, ",");
-        if (n == len && memcmp(at, word, n) == 0)
-            return true;
-        at += n + (at[n] == ',');
-    }
-    return false;
-}
-
 static bool is_for(const struct watch_rule *rule, const struct watched_job *job)
 {
-    return (!rule->tag[0] || list_has(job->tags, rule->tag)) &&
+    return (!rule->tag[0] || text_list_has(job->tags, rule->tag)) &&
            (!rule->app_name[0] || strcmp(rule->app_name, job->app_name) == 0);
 }
 

@@ -28,8 +28,6 @@ struct watch_limits {
 };
 struct watch_limits limits_find(const struct watched_job *job, const struct watch_rule *rules, size_t rule_count);
 bool limits_are_empty(const struct watch_limits *limits);
-/* A word of a list between commas. */
-bool list_has(const char *list, const char *word);
 
 /* `since_s`: when the job or the rule was changed last; success_s 0: none is known. */
 enum verdict verdict_success(int64_t bound_s, int64_t since_s, int64_t success_s, int64_t now_s);

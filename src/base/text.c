@@ -92,6 +92,19 @@ void text_put_wrapped(struct buf *out, const char *prefix, const char *text, siz
     }
 }
 
+bool text_list_has(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list ? list : ""; *at;) {
+        size_t n = strcspn(at, ",");
+        if (n == len && memcmp(at, word, n) == 0)
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
+}
+
 bool mail_is_address(const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+/=?^_`{|}~-";

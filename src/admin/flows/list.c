@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shardwheel/text.h"
+
 #define ROWS_AT_ONCE 20 /* documents are up to 1 MB */
 
 /* ---- cards ------------------------------------------------------------------------------------------------------- */
@@ -75,16 +77,6 @@ static enum err load_beside(struct store_session *s, struct flow_cards *cards, s
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-static bool has_tag(const struct reach_flow *flow, const char *tag)
-{
-    size_t len = tag ? strlen(tag) : 0;
-
-    for (const char *at = flow->tags; tag && at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strcspn(at, ",") == len && !strncmp(at, tag, len))
-            return true;
-    return !tag;
-}
-
 /* Of one row of the batch: into the page, if it belongs there. */
 static enum err take_row(struct reach *reach, const struct flow_row *row, const struct flow_query *query,
                          const struct actor *actor, struct flow_cards *out, struct errctx *ec)
@@ -94,7 +86,8 @@ static enum err take_row(struct reach *reach, const struct flow_row *row, const 
     size_t count = 0;
     enum err e = flow ? reach_load_groups(reach, flow, &groups, &count, ec) : ERR_OK;
 
-    if (e || !flow || !has_tag(flow, query->tag) || !groups_are_seen(groups, count, actor)) {
+    if (e || !flow || (query->tag && !text_list_has(flow->tags, query->tag)) ||
+        !groups_are_seen(groups, count, actor)) {
         free(groups);
         return e;
     }

@@ -256,6 +256,17 @@ static void instants_are_read(void **state)
     }
 }
 
+static void words_are_found_whole(void **state)
+{
+    (void)state;
+    assert_true(text_list_has("night", "night"));
+    assert_true(text_list_has("a,night,b", "night"));
+    assert_true(text_list_has("a,b,night", "night"));
+    assert_false(text_list_has("", "night") || text_list_has(NULL, "night"));
+    assert_false(text_list_has("nights,nigh,a night,Night", "night"));
+    assert_false(text_list_has("a,b", "a,b"));
+}
+
 static void only_plain_addresses_pass(void **state)
 {
     static const char *const good[] = {"a@b", "first.last+tag@sub.example.org", "x_y-z@10.0.0.1",
@@ -314,6 +325,7 @@ int main(void)
         cmocka_unit_test(numbers_sort_ascending),
         cmocka_unit_test(histograms_count_each_observation_once),
         cmocka_unit_test(instants_are_read),
+        cmocka_unit_test(words_are_found_whole),
         cmocka_unit_test(only_plain_addresses_pass),
     };
 
