@@ -30,15 +30,14 @@ void lookout_reset(struct lookout *w)
 
 /* ---- what is open ------------------------------------------------------------------------------------------------ */
 
-const struct watch_state *lookout_find_state(const struct lookout *w, enum watch_kind kind, int64_t target)
+const struct watch_state *lookout_find_state(const struct watch_states *states, const char *kind, int64_t target)
 {
-    const char *name = watch_kind_name(kind);
-    size_t low = 0, high = w->states.count;
+    size_t low = 0, high = states->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct watch_state *at = &w->states.rows[middle];
-        int by_kind = strcmp(at->kind, name);
+        const struct watch_state *at = &states->rows[middle];
+        int by_kind = strcmp(at->kind, kind);
         if (by_kind == 0 && at->target == target)
             return at;
         if (by_kind < 0 || (by_kind == 0 && at->target < target))
@@ -64,7 +63,7 @@ static void add_change(struct lookout *w, enum watch_change_kind what, enum watc
 void lookout_note(struct lookout *w, enum verdict verdict, enum watch_kind kind, int64_t target, int64_t log_id,
                   const char *fmt, ...)
 {
-    const struct watch_state *state = lookout_find_state(w, kind, target);
+    const struct watch_state *state = lookout_find_state(&w->states, watch_kind_name(kind), target);
     char detail[200];
     va_list args;
 

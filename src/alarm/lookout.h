@@ -82,8 +82,8 @@ MUST_CHECK enum err lookout_turn(struct lookout *w, struct store_session *s, con
 
 /* ---- parts of a turn --------------------------------------------------------------------------------------------- */
 
-/* NULL: it is not open. */
-const struct watch_state *lookout_find_state(const struct lookout *w, enum watch_kind kind, int64_t target);
+/* NULL: it is not open. `states`: by kind and target, as they are read. */
+const struct watch_state *lookout_find_state(const struct watch_states *states, const char *kind, int64_t target);
 void lookout_note(struct lookout *w, enum verdict verdict, enum watch_kind kind, int64_t target, int64_t log_id,
                   const char *fmt, ...) PRINTF_LIKE(6, 7);
 void lookout_drop(struct lookout *w, enum watch_kind kind, int64_t target); /* nothing holds for it */

@@ -57,7 +57,8 @@ static bool is_to_be_looked_up(struct lookout *w, const struct watch_item *item,
 
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         enum verdict v = judge(w, item, kinds[i], now_s);
-        if (v == VERDICT_BAD || (v == VERDICT_IDLE && lookout_find_state(w, kinds[i], item->job_id)))
+        if (v == VERDICT_BAD ||
+            (v == VERDICT_IDLE && lookout_find_state(&w->states, watch_kind_name(kinds[i]), item->job_id)))
             return true;
     }
     return false;

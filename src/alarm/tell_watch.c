@@ -50,14 +50,6 @@ static enum err tell_states(struct alarms *a, struct store_session *s, const str
 
 /* ---- what was held back ------------------------------------------------------------------------------------------ */
 
-static const struct watch_state *find_state(const struct watch_states *states, const struct held_alarm *held)
-{
-    for (size_t i = 0; i < states->count; i++)
-        if (states->rows[i].target == held->target && strcmp(states->rows[i].kind, held->kind) == 0)
-            return &states->rows[i];
-    return NULL;
-}
-
 /* One channel is told what is still so. */
 static enum err tell_late(struct alarms *a, struct store_session *s, const struct held_alarm *held,
                           struct message *message, const char *app, const char *tags, struct errctx *ec)
@@ -122,7 +114,7 @@ static enum err tell_one_held(struct alarms *a, struct store_session *s, const s
 
     if (strcmp(held->kind, HELD_JOB_FAILED) == 0)
         return tell_held_job(a, s, held, ec);
-    state = find_state(states, held);
+    state = lookout_find_state(states, held->kind, held->target);
     open = state && state->phase != WATCH_OVER;
     if (!watch_kind_parse(held->kind, &kind) || open == held->over)
         return store_drop_held(s, held, ec);
