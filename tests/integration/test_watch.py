@@ -101,6 +101,17 @@ def test_rules_by_tag_and_what_becomes_of_their_alarms(world, hooks):
     admin.refused("POST", "/alarms/rules", {"kind": "no_success", "limit": 60, "tag": "night", "group": "app-x"},
                   kind="taken")
     assert admin.good("GET", "/alarms/rules")["items"][0]["limit"] == 3600
+    day = admin.good("POST", "/alarms/rules", {"kind": "not_done", "doneBy": "06:00"}, status=201)["id"]
+    for one, change, field in ((rule, {"doneBy": "07:00"}, "doneBy"), (day, {"limit": 99}, "limit"),
+                               (rule, {"limit": 59}, "limit"), (rule, {"tag": "a,b"}, "tag")):
+        assert admin.refused("PATCH", f"/alarms/rules/{one}", change, 400).json["field"] == field, change
+    admin.good("PATCH", f"/alarms/rules/{rule}", {"limit": 7200}, status=204)
+    admin.good("PATCH", f"/alarms/rules/{day}", {"doneBy": "07:30", "group": "app-y"}, status=204)
+    listed = admin.good("GET", "/alarms/rules")["items"]
+    assert [(r["limit"], r["doneBy"], r["tag"], r["group"]) for r in listed] == [
+        (7200, None, "night", "app-x"), (None, "07:30", None, "app-y")]
+    admin.good("DELETE", f"/alarms/rules/{day}", status=204)
+    admin.refused("PATCH", f"/alarms/rules/{day}", {"doneBy": "07:30"}, status=404)
     # A rule that is new waits for its time: as if it had been made long ago.
     tables.execute("UPDATE shardwheel_rule SET changed_ms = 0")
 
@@ -119,7 +130,7 @@ def test_rules_by_tag_and_what_becomes_of_their_alarms(world, hooks):
     wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_watch") == 0, TURN, "the last one to go")
     assert len(told(hooks)) == 3
     admin.refused("DELETE", f"/alarms/rules/{rule}", status=404)
-    assert tables.value("SELECT COUNT(*) FROM shardwheel_audit WHERE action LIKE 'rule.%%'") == 2
+    assert tables.value("SELECT COUNT(*) FROM shardwheel_audit WHERE action LIKE 'rule.%%'") == 6
 
 
 @pytest.mark.slow

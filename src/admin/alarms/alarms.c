@@ -44,26 +44,36 @@ enum err admin_list_channels(struct admin *a, const struct actor *actor,
     return ERR_OK;
 }
 
-enum err admin_check_alarm_sight(const struct actor *actor, struct refusal *r)
+enum err admin_enter_alarms(struct admin *a, const struct actor *actor, const int64_t **groups, size_t *group_count,
+                            struct store_session **out, struct refusal *r)
 {
-    if (actor_may(actor, RIGHT_SEE, 0))
-        return ERR_OK;
-    /* The group: for a token without that scope. */
-    return refuse_unless(actor, RIGHT_SEE, actor->group_count ? actor->groups[0] : 0, r);
+    bool all = actor_may(actor, RIGHT_SEE, 0);
+
+    *groups = all ? NULL : actor->groups;
+    *group_count = all ? 0 : actor->group_count;
+    /* A group: for a token without that scope. */
+    return admin_enter(a, actor, RIGHT_SEE, *group_count ? actor->groups[0] : 0, out, r);
+}
+
+enum err admin_refuse_change(enum err e, const char *field, const char *not_there, struct refusal *r)
+{
+    if (e == ERR_STATE)
+        return refuse(r, REFUSED_TAKEN, field, "%s", r->text.text);
+    if (e == ERR_BUSY)
+        return refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", not_there) : e;
 }
 
 enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t after_job, size_t limit,
                            struct alarm_state **out, size_t *count, struct refusal *r)
 {
-    bool all = actor_may(actor, RIGHT_SEE, 0);
     struct store_session *s = NULL;
-    enum err e = admin_check_alarm_sight(actor, r);
+    const int64_t *groups;
+    size_t group_count;
+    enum err e = admin_enter_alarms(a, actor, &groups, &group_count, &s, r);
 
     if (!e)
-        e = admin_take_session(a, &s, r);
-    if (!e)
-        e = store_load_alarm_states(s, after_job, limit, all ? NULL : actor->groups, all ? 0 : actor->group_count, out,
-                                    count, &r->text);
+        e = store_load_alarm_states(s, after_job, limit, groups, group_count, out, count, &r->text);
     return admin_end(a, s, e, r);
 }
 
@@ -71,13 +81,8 @@ enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent
                          size_t limit, struct sent_alarms *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    enum err e = admin_check_alarm_sight(actor, r);
+    enum err e = admin_enter_alarms(a, actor, &filter->groups, &filter->group_count, &s, r);
 
-    if (e)
-        return e;
-    filter->groups = actor_may(actor, RIGHT_SEE, 0) ? NULL : actor->groups;
-    filter->group_count = filter->groups ? actor->group_count : 0;
-    e = admin_take_session(a, &s, r);
     if (!e)
         e = store_load_told(s, filter, before_id, limit, out, &r->text);
     return admin_end(a, s, e, r);

@@ -11,6 +11,7 @@
 #include "shardwheel/config.h"
 
 #define CHANNELS_MAX 32
+#define NO_CHANNEL "there is no such channel"
 
 /* What a change is made under. */
 struct change {
@@ -35,7 +36,7 @@ static enum err begin(struct change *c, int64_t id, struct refusal *r)
         if (c->rows.rows[i].id == id)
             c->old = c->rows.rows[i];
     if (!e && id && !c->old.id)
-        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such channel");
+        e = refuse(r, REFUSED_UNKNOWN, "id", NO_CHANNEL);
     return e;
 }
 
@@ -133,12 +134,7 @@ static enum err write(struct change *c, enum audit_kind kind, const char *action
         e = kind == AUDIT_ADDED     ? store_add_channel(s, &c->row, CHANNELS_MAX, &diff.row, id, &r->text)
             : kind == AUDIT_CHANGED ? store_change_channel(s, &c->row, &diff.row, &r->text)
                                     : store_remove_channel(s, c->old.id, &diff.row, &r->text);
-        if (e == ERR_STATE)
-            e = refuse(r, REFUSED_TAKEN, "name", "%s", r->text.text);
-        else if (e == ERR_BUSY)
-            e = refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
-        else if (e == ERR_NOTFOUND)
-            e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such channel");
+        e = admin_refuse_change(e, "name", NO_CHANNEL, r);
     }
     audit_fini(&diff);
     return admin_end(c->admin, s, e, r);

@@ -7,6 +7,8 @@
 #include "admin/admin_impl.h"
 #include "admin/audit.h"
 
+#define NO_RULE "there is no such rule"
+
 /* What a rule may say, by its kind. */
 static const struct {
     int64_t min, max;
@@ -43,25 +45,27 @@ static enum err check(const struct watch_rule *rule, struct refusal *r)
 enum err admin_load_watch_rules(struct admin *a, const struct actor *actor, struct watch_rules *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    enum err e = admin_check_alarm_sight(actor, r);
+    const int64_t *groups;
+    size_t group_count;
+    enum err e = admin_enter_alarms(a, actor, &groups, &group_count, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (!e)
         e = store_load_watch_rules(s, out, &r->text);
     return admin_end(a, s, e, r);
 }
 
-static enum err find(struct admin *a, struct store_session *s, int64_t id, struct watch_rules *rules,
-                     struct watch_rule *out, struct refusal *r)
+/* For a change of the rule, which points into `rules`. */
+static enum err enter(struct admin *a, const struct actor *actor, int64_t id, struct store_session **s,
+                      struct watch_rules *rules, struct watch_rule *out, struct refusal *r)
 {
-    enum err e = store_load_watch_rules(s, rules, &r->text);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, s, r);
 
-    (void)a;
+    if (!e)
+        e = store_load_watch_rules(*s, rules, &r->text);
     for (size_t i = 0; i < rules->count && !e; i++)
         if (rules->rows[i].id == id)
             *out = rules->rows[i];
-    return e || out->id ? e : refuse(r, REFUSED_UNKNOWN, "id", "there is no such rule");
+    return e || out->id ? e : refuse(r, REFUSED_UNKNOWN, "id", NO_RULE);
 }
 
 static enum err write(struct store_session *s, const struct actor *actor, enum audit_kind kind, const char *action,
@@ -81,12 +85,7 @@ static enum err write(struct store_session *s, const struct actor *actor, enum a
         e = kind == AUDIT_ADDED     ? store_add_watch_rule(s, rule, &diff.row, id, &r->text)
             : kind == AUDIT_CHANGED ? store_change_watch_rule(s, rule, &diff.row, &r->text)
                                     : store_remove_watch_rule(s, old->id, &diff.row, &r->text);
-        if (e == ERR_STATE)
-            e = refuse(r, REFUSED_TAKEN, "kind", "%s", r->text.text);
-        else if (e == ERR_BUSY)
-            e = refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
-        else if (e == ERR_NOTFOUND)
-            e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such rule");
+        e = admin_refuse_change(e, "kind", NO_RULE, r);
     }
     audit_fini(&diff);
     return e;
@@ -114,14 +113,10 @@ enum err admin_change_watch_rule(struct admin *a, const struct actor *actor, int
     struct store_session *s = NULL;
     struct watch_rules rules = {0};
     struct watch_rule old = {0}, rule;
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = enter(a, actor, id, &s, &rules, &old, r);
+    bool has_time = !e && strcmp(old.kind, watch_kind_name(WATCH_NOT_DONE)) == 0;
 
-    if (e)
-        return e;
-    e = admin_take_session(a, &s, r);
-    if (!e)
-        e = find(a, s, id, &rules, &old, r);
-    if (!e && change->bound >= 0 && !change->kind != (strcmp(old.kind, watch_kind_name(WATCH_NOT_DONE)) != 0))
+    if (!e && change->bound >= 0 && has_time != (change->kind != NULL))
         e = refuse(r, REFUSED_INVALID, change->kind ? "doneBy" : "limit", "a rule of kind %s has no %s", old.kind,
                    change->kind ? "doneBy" : "limit");
     rule = old;
@@ -141,13 +136,8 @@ enum err admin_remove_watch_rule(struct admin *a, const struct actor *actor, int
     struct store_session *s = NULL;
     struct watch_rules rules = {0};
     struct watch_rule old = {0};
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = enter(a, actor, id, &s, &rules, &old, r);
 
-    if (e)
-        return e;
-    e = admin_take_session(a, &s, r);
-    if (!e)
-        e = find(a, s, id, &rules, &old, r);
     if (!e)
         e = write(s, actor, AUDIT_REMOVED, "rule.remove", &old, &(struct watch_rule){0}, NULL, r);
     watch_rules_fini(&rules);
@@ -156,13 +146,12 @@ enum err admin_remove_watch_rule(struct admin *a, const struct actor *actor, int
 
 enum err admin_load_open_alarms(struct admin *a, const struct actor *actor, struct open_alarms *out, struct refusal *r)
 {
-    bool all = actor_may(actor, RIGHT_SEE, 0);
     struct store_session *s = NULL;
-    enum err e = admin_check_alarm_sight(actor, r);
+    const int64_t *groups;
+    size_t group_count;
+    enum err e = admin_enter_alarms(a, actor, &groups, &group_count, &s, r);
 
     if (!e)
-        e = admin_take_session(a, &s, r);
-    if (!e)
-        e = store_load_open_alarms(s, all ? NULL : actor->groups, all ? 0 : actor->group_count, out, &r->text);
+        e = store_load_open_alarms(s, groups, group_count, out, &r->text);
     return admin_end(a, s, e, r);
 }
