@@ -19,8 +19,7 @@ void kept_clean_forget(struct kept_clean *c)
 
 static enum err measure(struct kept_clean *c, struct store_session *s, struct errctx *ec)
 {
-    int64_t rows = 0;
-    enum err e = store_measure_kept(s, &rows, &c->bytes, ec);
+    enum err e = store_measure_kept(s, &c->bytes, ec);
 
     if (!e && c->total > 0 && c->bytes > c->total)
         c->over = c->bytes - (c->total - c->total / ROOM);

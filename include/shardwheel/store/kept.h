@@ -51,8 +51,8 @@ MUST_CHECK enum err store_load_kept(struct store_session *s, int64_t log_id, int
 
 /* Before their rows of the log go. */
 MUST_CHECK enum err store_drop_kept(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec);
-/* Number of rows, and bytes of their data. */
-MUST_CHECK enum err store_measure_kept(struct store_session *s, int64_t *rows, int64_t *bytes, struct errctx *ec);
+/* Bytes of the data of all. */
+MUST_CHECK enum err store_measure_kept(struct store_session *s, int64_t *bytes, struct errctx *ec);
 /* The oldest rows, at most `max` (KEPT_BATCH_MAX): those that are older than before_ms (by the clock of the database),
  * or so many that `bytes` are gone. One statement finds them, one removes them. */
 MUST_CHECK enum err store_clean_kept(struct store_session *s, int64_t before_ms, int64_t bytes, size_t max,

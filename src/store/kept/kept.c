@@ -152,12 +152,10 @@ enum err store_drop_kept(struct store_session *s, const int64_t *ids, size_t cou
     return e ? err_wrap(ec, e, "remove kept logs of %zu runs", count) : ERR_OK;
 }
 
-enum err store_measure_kept(struct store_session *s, int64_t *rows, int64_t *bytes, struct errctx *ec)
+enum err store_measure_kept(struct store_session *s, int64_t *bytes, struct errctx *ec)
 {
-    enum err e = store_number(s, 0, rows, ec, "SELECT COUNT(*) FROM shardwheel_kept_log");
+    enum err e = store_number(s, 0, bytes, ec, "SELECT SUM(bytes) FROM shardwheel_kept_log");
 
-    if (!e)
-        e = store_number(s, 0, bytes, ec, "SELECT SUM(bytes) FROM shardwheel_kept_log");
     return e ? err_wrap(ec, e, "measure kept logs") : ERR_OK;
 }
 

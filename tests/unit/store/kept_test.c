@@ -127,7 +127,7 @@ static void the_oldest_go_first(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
-    int64_t bytes = 0, rows = 0;
+    int64_t bytes = 0;
     size_t removed = 0;
 
     (void)state;
@@ -135,8 +135,7 @@ static void the_oldest_go_first(void **state)
         write_logs(s, (struct kept_log[]){make_log(id, 1, "0123456789")}, 1);
         test_sql("UPDATE shardwheel_kept_log SET at_ms = %" PRId64 " WHERE log_id = %" PRId64, 1000 - id, id);
     }
-    assert_ok(store_measure_kept(s, &rows, &bytes, ec));
-    assert_int_equal(rows, 6);
+    assert_ok(store_measure_kept(s, &bytes, ec));
     assert_int_equal(bytes, 60);
     assert_ok(store_clean_kept(s, 995, 0, 500, &removed, &bytes, ec)); /* by age */
     assert_int_equal(removed, 1);

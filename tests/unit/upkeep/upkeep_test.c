@@ -347,10 +347,9 @@ enum err store_delete_removed(struct store_session *s, int64_t job_id, int64_t b
     return answer(ec);
 }
 
-enum err store_measure_kept(struct store_session *s, int64_t *rows, int64_t *bytes, struct errctx *ec)
+enum err store_measure_kept(struct store_session *s, int64_t *bytes, struct errctx *ec)
 {
     (void)s;
-    *rows = w.kept;
     *bytes = w.kept * 10;
     w.kept_measured++;
     return answer(ec);
