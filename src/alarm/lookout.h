@@ -22,8 +22,9 @@
 #define WATCH_OPEN_MAX 20000
 #define WATCH_CHANGES_MAX 1000 /* in a turn */
 
-/* A job for which something holds. */
 struct watch_run;
+
+/* A job for which something holds. */
 struct watch_item {
     int64_t job_id;
     bool expected; /* to run: it is started, or others start it */

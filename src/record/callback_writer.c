@@ -118,9 +118,9 @@ enum err callback_writer_write(struct callback_writer *w, struct batch *batch, s
     enum err e = write_once(w, batch, ec);
 
     log_outcome(w, e, ec);
-    if (!e)
+    if (!e) {
         count_batch(w, batch);
-    if (!e)
         batch_offer_logs(batch, w->opts->keep);
+    }
     return e;
 }
