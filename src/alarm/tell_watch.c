@@ -33,6 +33,16 @@ static enum err tell_state(struct alarms *a, struct store_session *s, const stru
     return e;
 }
 
+/* Without those that are over, of which people are to be told so still. */
+static int64_t count_open(const struct watch_states *states)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < states->count; i++)
+        count += states->rows[i].phase != WATCH_OVER;
+    return count;
+}
+
 static enum err tell_states(struct alarms *a, struct store_session *s, const struct watch_states *states,
                             struct errctx *ec)
 {
@@ -169,7 +179,7 @@ enum err alarms_tell_watch(struct alarms *a, struct store_session *s, struct err
     if (!e)
         e = store_load_watch_states(s, &states, ec);
     if (!e) {
-        counters_set(a->counters, COUNTER_WATCH_OPEN, (int64_t)states.count);
+        counters_set(a->counters, COUNTER_WATCH_OPEN, count_open(&states));
         e = tell_states(a, s, &states, ec);
     }
     if (!e)
