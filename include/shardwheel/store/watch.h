@@ -160,8 +160,9 @@ struct held_alarm {
     bool over; /* that it is over is what was held back */
 };
 STORE_LIST(held_alarms, struct held_alarm, rows);
-/* For all of these channels, one at least, in one statement, which may be repeated. A channel for which something of that kind and
- * target is held back keeps that: when it is told, it is told whether that is still so, whatever came between. */
+/* For all of these channels, of which there is one at least, in one statement, which may be repeated. A channel for
+ * which something of that kind and target is held back keeps that: at the end of its hours it is told whether that is
+ * still so, whatever came between. */
 MUST_CHECK enum err store_hold_back(struct store_session *s, const char *const *channels, size_t count,
                                     const char *kind, int64_t target, bool over, struct errctx *ec);
 struct held_channel {
