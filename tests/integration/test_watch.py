@@ -188,9 +188,10 @@ def test_tags_route_and_quiet_hours_hold_back(world, hooks):
     for bad in ("22-7", "22:00-07:00/Mars", "22:00-22:00", "22:00", "22:00-07:00/"):
         admin.refused("POST", "/alarms/channels", {**channel, "quiet": bad}, 400, field="quiet")
     made = admin.good("POST", "/alarms/channels", channel, status=201)["id"]
+    gone = admin.good("POST", "/alarms/channels", {**channel, "name": "gone"}, status=201)["id"]
     listed = {c["name"]: c for c in admin.good("GET", "/alarms/channels")["items"]}
     assert listed["n"]["tags"] == ["night"] and listed["quiet"]["quiet"] == quiet and listed["all"]["quiet"] is None
-    wait_until(lambda: "event=channels " in node.log_text(), TURN, "the channel to be used")
+    wait_until(lambda: "count=4" in node.log_text(), TURN, "the channels to be used")
 
     night = old_job(tables, group, {"success_within_s": 3600, "tags": "night"})
     ends = old_job(tables, group, {"success_within_s": 3600, "tags": "day"})
@@ -202,7 +203,9 @@ def test_tags_route_and_quiet_hours_hold_back(world, hooks):
     wait_until(lambda: told(hooks, "json-all", ends) == ["no_success", "no_success_over"], TURN, "an end")
     wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_watch WHERE target = %s", (ends,)) == 0, TURN,
                "that the end was told")
-    assert tables.value("SELECT COUNT(*) FROM shardwheel_held") == 3
+    assert tables.value("SELECT COUNT(*) FROM shardwheel_held") == 6  # for each channel what it missed
+    admin.good("DELETE", f"/alarms/channels/{gone}", status=204)
+    wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_held") == 3, TURN, "what nobody is to be told")
     assert hooks.at("json-quiet") == []
 
     admin.good("PATCH", f"/alarms/channels/{made}", {"quiet": None}, status=204)
