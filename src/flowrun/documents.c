@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OUTDATED 0 /* in place of a flow's id: the document goes before the next batch */
+
 struct named {
     const char *name; /* in the document that has it as a step */
     struct flow_version version;
@@ -45,11 +47,17 @@ static void destroy_flow(struct advance_flow *flow)
     free(flow);
 }
 
-static void drop_flows(struct documents *d)
+static void drop_flows(struct documents *d, bool all)
 {
-    for (size_t i = 0; i < d->flow_count; i++)
-        destroy_flow(d->flows[i]);
-    d->flow_count = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < d->flow_count; i++) {
+        if (!all && d->flows[i]->version.flow_id != OUTDATED)
+            d->flows[kept++] = d->flows[i];
+        else
+            destroy_flow(d->flows[i]);
+    }
+    d->flow_count = kept;
 }
 
 enum err documents_create(struct documents **out, struct errctx *ec)
@@ -63,7 +71,7 @@ void documents_destroy(struct documents *d)
     if (!d)
         return;
     drop_jobs(d);
-    drop_flows(d);
+    drop_flows(d, /*all=*/true);
     free(d->flows);
     free(d);
 }
@@ -89,16 +97,14 @@ static enum err read_flow(const char *text, struct advance_flow *flow, struct er
     return zone ? zone_load(zone, &flow->zone, ec) : ERR_OK;
 }
 
-/* What is known by that number was saved at another time. */
-static void drop_other(struct documents *d, struct flow_version version)
+/* What is known by that number, but was saved at another time, is not found any more. The batch may still use it. */
+static void hide_outdated(struct documents *d, struct flow_version version)
 {
     for (size_t i = 0; i < d->flow_count && version.at_ms; i++) {
-        if (d->flows[i]->version.flow_id != version.flow_id || d->flows[i]->version.version != version.version ||
-            d->flows[i]->version.at_ms == version.at_ms)
-            continue;
-        destroy_flow(d->flows[i]);
-        d->flows[i] = d->flows[--d->flow_count];
-        return;
+        struct flow_version *known = &d->flows[i]->version;
+
+        if (known->flow_id == version.flow_id && known->version == version.version && known->at_ms != version.at_ms)
+            known->flow_id = OUTDATED;
     }
 }
 
@@ -109,7 +115,7 @@ enum err documents_get(struct documents *d, struct store_session *s, struct flow
     char *text = NULL;
     enum err e;
 
-    drop_other(d, version);
+    hide_outdated(d, version);
     *out = documents_find(d, version);
     if (*out)
         return ERR_OK;
@@ -268,8 +274,7 @@ enum err documents_load(struct documents *d, struct store_session *s, const int6
                      : err_set(ec, ERR_NOMEM, "out of memory");
 
     drop_jobs(d);
-    if (d->flow_count > FLOWRUN_DOCUMENTS_MAX)
-        drop_flows(d);
+    drop_flows(d, d->flow_count > FLOWRUN_DOCUMENTS_MAX);
     for (size_t i = 0; i < version_count && !e; i++)
         e = load_one(d, s, versions[i], &ids, &id_count, ec);
     free(versions);

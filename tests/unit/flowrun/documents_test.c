@@ -11,7 +11,8 @@
 #include <string.h>
 
 static int64_t saved_ms; /* of version 1 of flow 7 */
-static const char *saved_name;
+static const char *saved_name, *saved_steps = "{\"name\":\"a\",\"type\":\"wait\",\"seconds\":1}";
+static int64_t found_ms; /* of the same version, where a step's flow is looked for; 0: there is none */
 static int reads;
 static struct errctx ec;
 
@@ -28,20 +29,20 @@ enum err store_load_flow_versions_of(struct store_session *s, const int64_t *run
 
 enum err store_load_flow_document(struct store_session *s, struct flow_version version, char **out, struct errctx *why)
 {
-    char text[100];
+    char text[300];
 
     (void)s, (void)version, (void)why;
     reads++;
-    snprintf(text, sizeof text, "{\"name\":\"%s\",\"steps\":[{\"name\":\"a\",\"type\":\"wait\",\"seconds\":1}]}",
-             saved_name);
+    snprintf(text, sizeof text, "{\"name\":\"%s\",\"steps\":[%s]}", saved_name, saved_steps);
     *out = str_copy(text);
     return ERR_OK;
 }
 
 enum err store_find_flow(struct store_session *s, const char *name, struct flow_version *out, struct errctx *why)
 {
-    (void)s, (void)out;
-    return err_set(why, ERR_NOTFOUND, "there is no flow %s", name);
+    (void)s;
+    *out = (struct flow_version){7, 1, found_ms};
+    return found_ms ? ERR_OK : err_set(why, ERR_NOTFOUND, "there is no flow %s", name);
 }
 
 enum err store_load_targets(struct store_session *s, const int64_t *ids, size_t count, struct job_spec **specs,
@@ -82,9 +83,36 @@ static void a_version_that_was_saved_anew_is_read_anew(void **state)
     documents_destroy(d);
 }
 
+/* It is found anew while a batch is read, by the name of a step of the document that it replaces. */
+static void a_batch_can_use_a_document_that_it_found_to_be_another(void **state)
+{
+    struct documents *d = NULL;
+    const struct advance_flow *flow;
+
+    (void)state;
+    assert_int_equal(documents_create(&d, &ec), ERR_OK);
+    reads = 0;
+    saved_ms = 1000;
+    found_ms = 2000;
+    saved_name = "both";
+    saved_steps = "{\"name\":\"a\",\"type\":\"flow\",\"flow\":\"first\"},"
+                  "{\"name\":\"b\",\"type\":\"flow\",\"flow\":\"second\"}";
+    assert_string_equal(load(d), "both");
+    assert_int_equal(reads, 2);
+    flow = documents_find(d, (struct flow_version){7, 1, 0});
+    assert_int_equal(flow->version.at_ms, 2000);
+    assert_ptr_equal(documents_find_name(d, "first"), flow);
+    assert_ptr_equal(documents_find_name(d, "second"), flow);
+    found_ms = 0;
+    assert_string_equal(load(d), "both"); /* what was replaced goes */
+    assert_int_equal(reads, 3);
+    documents_destroy(d);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_version_that_was_saved_anew_is_read_anew)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_version_that_was_saved_anew_is_read_anew),
+                                       cmocka_unit_test(a_batch_can_use_a_document_that_it_found_to_be_another)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
