@@ -42,7 +42,7 @@ static void check_job(const struct reach *reach, const struct reach_step *step, 
 static void check_flow(struct reach *reach, const struct reach_flow *own, const struct reach_step *step, size_t i,
                        int64_t own_id, struct flow_faults *faults)
 {
-    const struct reach_flow *flow = reach_find(reach, step->flow);
+    const struct reach_flow *flow = step->runs;
 
     if (!flow || (flow->id == 0 && !flow->is_planned && flow != own))
         add_fault(faults, i, "flow", "there is no flow \"%s\"", step->flow);

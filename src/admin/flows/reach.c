@@ -30,26 +30,81 @@ void reach_fini(struct reach *reach)
     for (size_t i = 0; i < reach->count; i++)
         destroy_flow(reach->flows[i]);
     free(reach->flows);
+    free(reach->by_name);
     flow_jobs_fini(&reach->jobs);
     *reach = (struct reach){0};
 }
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
+/* Where the name is among by_name, or would be. */
+static size_t find_place(const struct reach *reach, const char *name)
+{
+    size_t low = 0, high = reach->name_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (strcmp(reach->by_name[middle]->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct reach_flow *reach_find(const struct reach *reach, const char *name)
+{
+    size_t at = find_place(reach, name);
+
+    return at < reach->name_count && !strcmp(reach->by_name[at]->name, name) ? reach->by_name[at] : NULL;
+}
+
+/* The first one has the name. */
+static void add_name(struct reach *reach, struct reach_flow *flow)
+{
+    size_t at = find_place(reach, flow->name);
+
+    if (!flow->name[0] || reach_find(reach, flow->name))
+        return;
+    memmove(reach->by_name + at + 1, reach->by_name + at, (reach->name_count - at) * sizeof *reach->by_name);
+    reach->by_name[at] = flow;
+    reach->name_count++;
+}
+
+void reach_drop_name(struct reach *reach, struct reach_flow *flow)
+{
+    size_t at = find_place(reach, flow->name);
+
+    if (reach_find(reach, flow->name) == flow) {
+        reach->name_count--;
+        memmove(reach->by_name + at, reach->by_name + at + 1, (reach->name_count - at) * sizeof *reach->by_name);
+    }
+    flow->name[0] = '\0';
+    for (size_t i = 0; i < reach->count; i++)
+        for (size_t k = 0; k < reach->flows[i]->step_count; k++)
+            if (reach->flows[i]->steps[k].runs == flow)
+                reach->flows[i]->steps[k].runs = NULL;
+    reach->linked = reach->looked_up = 0;
+}
+
 static enum err append(struct reach *reach, const char *name, int64_t id, int64_t version, struct reach_flow **out,
                        struct errctx *ec)
 {
-    struct reach_flow **flows = realloc(reach->flows, (reach->count + 1) * sizeof *flows);
+    struct reach_flow **flows = realloc(reach->flows, (reach->count + 1) * sizeof(struct reach_flow *));
+    struct reach_flow **by_name = realloc(reach->by_name, (reach->count + 1) * sizeof(struct reach_flow *));
     struct reach_flow *flow = calloc(1, sizeof *flow);
 
     reach->flows = flows ? flows : reach->flows;
-    if (!flows || !flow) {
+    reach->by_name = by_name ? by_name : reach->by_name;
+    if (!flows || !by_name || !flow) {
         free(flow);
         return no_memory(ec);
     }
     *flow = (struct reach_flow){.id = id, .version = version, .deep = -1};
     snprintf(flow->name, sizeof flow->name, "%s", name ? name : "");
     reach->flows[reach->count++] = flow;
+    add_name(reach, flow);
     *out = flow;
     return ERR_OK;
 }
@@ -103,14 +158,6 @@ enum err reach_add(struct reach *reach, const char *name, int64_t id, int64_t ve
 
 /* ---- what they lead to ------------------------------------------------------------------------------------------- */
 
-const struct reach_flow *reach_find(const struct reach *reach, const char *name)
-{
-    for (size_t i = 0; i < reach->count; i++)
-        if (!strcmp(reach->flows[i]->name, name))
-            return reach->flows[i];
-    return NULL;
-}
-
 const struct reach_flow *reach_find_version(const struct reach *reach, int64_t id, int64_t version)
 {
     for (size_t i = 0; i < reach->count; i++)
@@ -127,18 +174,22 @@ static bool is_among(const char *const *names, size_t count, const char *name)
     return false;
 }
 
-/* Some names of flows that are run and were not read yet. */
-static size_t find_missing(const struct reach *reach, const char *names[NAMES_AT_ONCE])
+/* Gives steps the flows that they run; some names of flows that were not read yet are left, or none. */
+static size_t link_steps(struct reach *reach, const char *names[NAMES_AT_ONCE])
 {
     size_t count = 0;
 
-    for (size_t i = reach->looked_up; i < reach->count; i++) {
-        const struct reach_flow *flow = reach->flows[i];
+    for (size_t i = reach->linked; i < reach->count && count < NAMES_AT_ONCE; i++) {
+        for (size_t k = 0; k < reach->flows[i]->step_count && count < NAMES_AT_ONCE; k++) {
+            struct reach_step *step = &reach->flows[i]->steps[k];
 
-        for (size_t k = 0; k < flow->step_count && count < NAMES_AT_ONCE; k++)
-            if (flow->steps[k].flow[0] && !reach_find(reach, flow->steps[k].flow) &&
-                !is_among(names, count, flow->steps[k].flow))
-                names[count++] = flow->steps[k].flow;
+            if (step->flow[0] && !step->runs)
+                step->runs = (struct reach_flow *)reach_find(reach, step->flow);
+            if (step->flow[0] && !step->runs && !is_among(names, count, step->flow))
+                names[count++] = step->flow;
+        }
+        if (count == 0)
+            reach->linked = i + 1;
     }
     return count;
 }
@@ -188,7 +239,7 @@ enum err reach_close(struct reach *reach, struct errctx *ec)
 
     if (reach->looked_up == reach->count)
         return ERR_OK;
-    while (!e && (missing = find_missing(reach, names)) > 0)
+    while (!e && (missing = link_steps(reach, names)) > 0)
         e = add_named(reach, names, missing, ec);
     if (!e)
         e = load_jobs(reach, ec);
@@ -225,14 +276,11 @@ static enum err walk(struct reach *reach, const struct reach_flow *from, struct 
     if (!queue)
         return no_memory(ec);
     reach->walk++;
-    for (size_t i = 0; i < reach->count; i++)
-        if (reach->flows[i] == from)
-            queue[end++] = reach->flows[i];
+    queue[end++] = (struct reach_flow *)from;
     queue[0]->seen = reach->walk;
     for (; at < end; at++) {
         for (size_t k = 0; k < queue[at]->step_count; k++) {
-            const struct reach_step *step = &queue[at]->steps[k];
-            struct reach_flow *next = step->flow[0] ? (struct reach_flow *)reach_find(reach, step->flow) : NULL;
+            struct reach_flow *next = queue[at]->steps[k].runs;
 
             if (!next || next->seen == reach->walk)
                 continue;
@@ -339,7 +387,7 @@ bool reach_leads_to(struct reach *reach, const struct reach_flow *from, const ch
 }
 
 /* A circle is as deep as can be: only flows that were saved at once make one. */
-static int find_depth(struct reach *reach, struct reach_flow *flow, int above)
+static int find_depth(struct reach_flow *flow, int above)
 {
     int deep = 0;
 
@@ -349,9 +397,8 @@ static int find_depth(struct reach *reach, struct reach_flow *flow, int above)
         return FLOWS_DEEP_MAX + 1;
     flow->deep = -2;
     for (size_t k = 0; k < flow->step_count; k++) {
-        struct reach_flow *next =
-            flow->steps[k].flow[0] ? (struct reach_flow *)reach_find(reach, flow->steps[k].flow) : NULL;
-        int below = next ? find_depth(reach, next, above + 1) + 1 : 0;
+        struct reach_flow *next = flow->steps[k].runs;
+        int below = next ? find_depth(next, above + 1) + 1 : 0;
 
         deep = below > deep ? below : deep;
     }
@@ -363,10 +410,7 @@ int reach_get_depth(struct reach *reach, const struct reach_flow *flow)
 {
     for (size_t i = 0; i < reach->count; i++)
         reach->flows[i]->deep = -1;
-    for (size_t i = 0; i < reach->count; i++)
-        if (reach->flows[i] == flow)
-            return find_depth(reach, reach->flows[i], 0);
-    return 0;
+    return find_depth((struct reach_flow *)flow, 0);
 }
 
 /* ---- rights ------------------------------------------------------------------------------------------------------ */
@@ -435,7 +479,7 @@ static enum err fill_box(struct reach *reach, const struct reach_step *step, con
                          struct flow_box *out, struct errctx *ec)
 {
     const struct flow_job *job = step->job_id ? reach_find_job(reach, step->job_id) : NULL;
-    const struct reach_flow *flow = step->flow[0] ? reach_find(reach, step->flow) : NULL;
+    const struct reach_flow *flow = step->runs;
     int64_t *groups = NULL;
     size_t count = 0;
     enum err e = ERR_OK;

@@ -16,8 +16,9 @@
 struct reach_step {
     char name[FLOW_NAME_MAX + 1];
     enum flow_step_kind kind;
-    int64_t job_id; /* 0: none */
-    char flow[FLOW_NAME_MAX + 1];
+    int64_t job_id;               /* 0: none */
+    char flow[FLOW_NAME_MAX + 1]; /* "": none */
+    struct reach_flow *runs;      /* of that name; NULL: none, or not closed yet */
 };
 
 /* What is needed of a document. */
@@ -38,7 +39,10 @@ struct reach {
     struct store_session *s;
     struct reach_flow **flows;
     size_t count;
-    size_t looked_up; /* whose flows and jobs were read */
+    struct reach_flow **by_name; /* those with a name, in its order */
+    size_t name_count;
+    size_t linked;    /* of flows: whose steps have the flows that they run */
+    size_t looked_up; /* of flows: whose jobs were read, too */
     struct flow_jobs jobs;
     const struct flow_job *planned; /* jobs as they will be, which count in place of those of the same id; ascending */
     size_t planned_count;
@@ -54,6 +58,9 @@ MUST_CHECK enum err reach_add(struct reach *reach, const char *name, int64_t id,
 MUST_CHECK enum err reach_add_flow(struct reach *reach, const char *name, int64_t id, int64_t version,
                                    const struct flow *flow, const struct reach_flow **out, struct errctx *ec);
 MUST_CHECK enum err reach_close(struct reach *reach, struct errctx *ec);
+
+/* What runs it by its name leads to the saved flow of that name instead, after the next reach_close. */
+void reach_drop_name(struct reach *reach, struct reach_flow *flow);
 
 const struct reach_flow *reach_find(const struct reach *reach, const char *name);
 const struct reach_flow *reach_find_version(const struct reach *reach, int64_t id, int64_t version);

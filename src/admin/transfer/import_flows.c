@@ -394,22 +394,10 @@ static void tell_faults(const struct flow_faults *faults, struct transfer_item *
 /* Those that run it look at what is there. */
 static enum err put_back(struct importing *im, struct flow_plan *plan, struct refusal *r)
 {
-    const char *name = plan->wanted->name;
-    struct reach *reach = &im->flows->reach;
-    const struct reach_flow *now;
-    struct flow_rows rows = {0};
-    enum err e;
-
     if (!plan->future)
         return ERR_OK; /* the reach has it as it is */
-    plan->future->name[0] = '\0';
-    e = store_load_flows_named(im->session, &name, 1, &rows, &r->text);
-    if (!e && rows.count > 0)
-        e = reach_add(reach, name, rows.rows[0].id, rows.rows[0].version, rows.rows[0].document, &now, &r->text);
-    if (!e)
-        e = reach_close(reach, &r->text);
-    flow_rows_fini(&rows);
-    return refuse_error(r, e);
+    reach_drop_name(&im->flows->reach, plan->future);
+    return refuse_error(r, reach_close(&im->flows->reach, &r->text));
 }
 
 static void import_flow(struct importing *im, struct flow_plan *plan, struct transfer_item *item)
