@@ -92,6 +92,8 @@ struct flow_faults {
     struct flow_fault list[FLOW_FAULTS_MAX];
     size_t count; /* may be more than the list has */
 };
+/* Of what a document says about others; the faults of its own are told by flow_load. */
+void flow_add_fault(struct flow_faults *faults, const char *where, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 struct flow;
 

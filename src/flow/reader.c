@@ -5,17 +5,32 @@
 #include <stdio.h>
 #include <string.h>
 
-void reader_fault(struct reader *r, const char *where, const char *fmt, ...)
+static void put_fault(struct flow_faults *faults, const char *where, const char *fmt, va_list args)
 {
     struct flow_fault *f;
+
+    if (faults->count++ >= FLOW_FAULTS_MAX)
+        return;
+    f = &faults->list[faults->count - 1];
+    snprintf(f->where, sizeof f->where, "%s", where);
+    vsnprintf(f->text, sizeof f->text, fmt, args);
+}
+
+void flow_add_fault(struct flow_faults *faults, const char *where, const char *fmt, ...)
+{
     va_list args;
 
-    if (r->faults->count++ >= FLOW_FAULTS_MAX)
-        return;
-    f = &r->faults->list[r->faults->count - 1];
-    snprintf(f->where, sizeof f->where, "%s", where);
     va_start(args, fmt);
-    vsnprintf(f->text, sizeof f->text, fmt, args);
+    put_fault(faults, where, fmt, args);
+    va_end(args);
+}
+
+void reader_fault(struct reader *r, const char *where, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    put_fault(r->faults, where, fmt, args);
     va_end(args);
 }
 

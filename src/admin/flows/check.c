@@ -3,54 +3,44 @@
 #include "admin/flows/flows_impl.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-PRINTF_LIKE(4, 5)
-static void add_fault(struct flow_faults *faults, size_t step, const char *member, const char *fmt, ...)
-{
-    struct flow_fault *fault = faults->count < FLOW_FAULTS_MAX ? &faults->list[faults->count] : NULL;
-    va_list args;
-
-    faults->count++;
-    if (!fault)
-        return;
-    snprintf(fault->where, sizeof fault->where, "/steps/%zu/%s", step, member);
-    va_start(args, fmt);
-    vsnprintf(fault->text, sizeof fault->text, fmt, args);
-    va_end(args);
-}
+#define WHERE_MAX 40
 
 static void check_job(const struct reach *reach, const struct reach_step *step, size_t i, bool by_name,
                       struct flow_faults *faults)
 {
     const struct flow_job *job = reach_find_job(reach, step->job_id);
-    bool wrong = job && step->kind == FLOW_BROADCAST && (!job->route || strcmp(job->route, "SHARDING_BROADCAST") != 0);
+    const char *route = job && job->route ? job->route : "not set";
+    char where[WHERE_MAX];
 
+    snprintf(where, sizeof where, "/steps/%zu/%s", i, by_name ? "job" : "jobId");
     if (!job)
-        add_fault(faults, i, by_name ? "job" : "jobId", "there is no job %" PRId64, step->job_id);
-    else if (wrong && by_name)
-        add_fault(faults, i, "job", "%s is no broadcast: its route is %s", job->name ? job->name : "the job",
-                  job->route ? job->route : "not set");
-    else if (wrong)
-        add_fault(faults, i, "jobId", "job %" PRId64 " is no broadcast: its route is %s", job->id,
-                  job->route ? job->route : "not set");
+        flow_add_fault(faults, where, "there is no job %" PRId64, step->job_id);
+    else if (step->kind != FLOW_BROADCAST || strcmp(route, "SHARDING_BROADCAST") == 0)
+        return;
+    else if (by_name)
+        flow_add_fault(faults, where, "%s is no broadcast: its route is %s", job->name ? job->name : "the job", route);
+    else
+        flow_add_fault(faults, where, "job %" PRId64 " is no broadcast: its route is %s", job->id, route);
 }
 
 static void check_flow(struct reach *reach, const struct reach_flow *own, const struct reach_step *step, size_t i,
                        int64_t own_id, struct flow_faults *faults)
 {
     const struct reach_flow *flow = step->runs;
+    char where[WHERE_MAX];
 
+    snprintf(where, sizeof where, "/steps/%zu/flow", i);
     if (!flow || (flow->id == 0 && !flow->is_planned && flow != own))
-        add_fault(faults, i, "flow", "there is no flow \"%s\"", step->flow);
+        flow_add_fault(faults, where, "there is no flow \"%s\"", step->flow);
     else if (reach_leads_to(reach, flow, own->name, own_id))
-        add_fault(faults, i, "flow", "the flow \"%s\" leads back to this one", step->flow);
+        flow_add_fault(faults, where, "the flow \"%s\" leads back to this one", step->flow);
     else if (reach_get_depth(reach, flow) + 1 > FLOWS_DEEP_MAX)
-        add_fault(faults, i, "flow", "with the flow \"%s\", flows run flows more than %d deep", step->flow,
-                  FLOWS_DEEP_MAX);
+        flow_add_fault(faults, where, "with the flow \"%s\", flows run flows more than %d deep", step->flow,
+                       FLOWS_DEEP_MAX);
 }
 
 void flow_check_steps(struct reach *reach, const struct reach_flow *own, int64_t own_id, bool by_name,

@@ -2,7 +2,6 @@
 #include "admin/transfer/import_flows.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,21 +137,6 @@ static int64_t find_made_job(const struct importing *im, const struct flow_job_n
     return 0;
 }
 
-PRINTF_LIKE(3, 4)
-static void add_fault(struct flow_faults *faults, const char *where, const char *fmt, ...)
-{
-    struct flow_fault *fault = faults->count < FLOW_FAULTS_MAX ? &faults->list[faults->count] : NULL;
-    va_list args;
-
-    faults->count++;
-    if (!fault)
-        return;
-    snprintf(fault->where, sizeof fault->where, "%s", where);
-    va_start(args, fmt);
-    vsnprintf(fault->text, sizeof fault->text, fmt, args);
-    va_end(args);
-}
-
 static void find_jobs(struct importing *im, struct flow_plan *plan)
 {
     size_t count;
@@ -167,9 +151,9 @@ static void find_jobs(struct importing *im, struct flow_plan *plan)
         if (!found)
             name->id = find_made_job(im, name);
         if (found > 1)
-            add_fault(&plan->faults, where, "%zu jobs are called %s/%s", found, name->app_name, name->name);
+            flow_add_fault(&plan->faults, where, "%zu jobs are called %s/%s", found, name->app_name, name->name);
         else if (!name->id)
-            add_fault(&plan->faults, where, "there is no job %s/%s", name->app_name, name->name);
+            flow_add_fault(&plan->faults, where, "there is no job %s/%s", name->app_name, name->name);
     }
 }
 
@@ -195,7 +179,7 @@ static enum err plan_flow(struct importing *im, struct flow_plan *plan, struct e
         e = flow_load(plan->document, text.len, &flow, &plan->faults, ec);
     }
     if (!e && strcmp(flow_get_name(flow), plan->wanted->name) != 0)
-        add_fault(&plan->faults, "/name", "the member is there twice");
+        flow_add_fault(&plan->faults, "/name", "the member is there twice");
     else if (!e)
         e = reach_add_flow(&im->flows->reach, flow_get_name(flow), 0, 0, flow, &future, ec);
     if (future) {
