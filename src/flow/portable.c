@@ -161,20 +161,16 @@ enum err flow_put_with_ids(struct buf *out, struct flow_portable *portable, stru
     return put_document(out, portable->document, ec);
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+    return compare_int64(&((const struct flow_job_name *)a)->id, &((const struct flow_job_name *)b)->id);
+}
+
 static const struct flow_job_name *find_name(const struct flow_job_name *names, size_t count, struct json_object *id)
 {
-    int64_t wanted = json_object_get_int64(id);
-    size_t low = 0, high = count;
+    const struct flow_job_name key = {.id = json_object_get_int64(id)};
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (names[middle].id < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && names[low].id == wanted ? &names[low] : NULL;
+    return count ? bsearch(&key, names, count, sizeof key, compare_ids) : NULL;
 }
 
 static struct json_object *make_name(const struct flow_job_name *name)

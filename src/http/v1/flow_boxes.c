@@ -17,8 +17,7 @@ const char *flow_kind_name(enum flow_step_kind kind)
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-/* The text of a value, as v1_put_json takes it. */
-static void put_value(struct buf *out, const char *name, const struct json_value *value)
+void flow_put_value(struct buf *out, const char *name, const struct json_value *value)
 {
     v1_put_json(out, name, "");
     json_put_value(out, value, value->len * 6 + 1);
@@ -30,7 +29,7 @@ static void put_named(struct buf *out, const struct json_value *name, const stru
 
     buf_append(&text, "", 0);
     json_put_text(&text, name, name->len);
-    put_value(out, text.data ? text.data : "", value);
+    flow_put_value(out, text.data ? text.data : "", value);
     out->failed |= buf_failed(&text);
     buf_fini(&text);
 }
@@ -43,7 +42,7 @@ static void put_steps(struct buf *out, const struct json_value *steps, const str
     v1_put_list(out, "steps");
     for (size_t i = 0; json_next_item(steps, &place, &step); i++) {
         if (i < box_count && !boxes[i].closed) {
-            put_value(out, NULL, &step);
+            flow_put_value(out, NULL, &step);
             continue;
         }
         if (i >= box_count)
@@ -115,7 +114,7 @@ void flow_put_member(struct buf *out, const char *document, const char *name, co
     if (value.kind == JSON_ABSENT)
         v1_put_json(out, name, absent);
     else
-        put_value(out, name, &value);
+        flow_put_value(out, name, &value);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@ void flow_put_document(struct buf *out, const char *name, const char *document, 
                        size_t box_count);
 /* A member of a document as it is; null or `absent` where it has none. */
 void flow_put_member(struct buf *out, const char *document, const char *name, const char *absent);
+/* Any value that was read, as JSON without white space. */
+void flow_put_value(struct buf *out, const char *name, const struct json_value *value);
 /* FlowRun, as an object that goes on. */
 void flow_put_run(struct buf *out, const struct flow_run_card *card);
 /* The member "document" of the body, as compact JSON; noted when it is missing. */

@@ -117,12 +117,10 @@ static void put_event(struct buf *out, const struct event *event)
     v1_put_text(out, "state", event->state);
     v1_put_text(out, "action", event->action);
     v1_put_text(out, "who", event->who);
-    if (event->remark.kind == JSON_TEXT) {
-        v1_put_json(out, "text", "");
-        json_put_value(out, &event->remark, event->remark.len * 6 + 2);
-    } else {
+    if (event->remark.kind == JSON_TEXT)
+        flow_put_value(out, "text", &event->remark);
+    else
         v1_put_text(out, "text", event->text);
-    }
     v1_put_object_end(out);
 }
 
