@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """shardwheelctl over api/v1: jobs, runs, start, stop, export and apply, with a token and without the database."""
+import contextlib
 import json
 import os
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -165,27 +167,53 @@ def test_a_document_that_is_none(site, content, said):
     assert "No such file" in site.refused("apply", "-f", path + ".none")
 
 
+@contextlib.contextmanager
+def followed(site, *arguments):
+    """The runs that it tells, one after the other. Where it tells no more for long, a test fails, and does not hang."""
+    following = subprocess.Popen([binary(), "ctl", "runs", *arguments, "--follow", "--json"], env=site.environment(),
+                                 stdout=subprocess.PIPE, text=True, cwd=site.world.folder)
+    end = threading.Timer(60, following.kill)
+    end.start()
+    try:
+        yield map(json.loads, following.stdout)
+    finally:
+        end.cancel()
+        following.send_signal(signal.SIGINT)
+        following.wait(10)
+        following.stdout.close()
+
+
 def test_runs_are_listed_and_followed(site):
     executor = site.world.executor()
     site.tables.execute("UPDATE xxl_job_group SET address_list = %s WHERE id = %s", (executor.address, site.group))
     job = site.add("seen")
     assert site.said("runs", "seen").count("\n") == 1
-    following = subprocess.Popen([binary(), "ctl", "runs", "seen", "--follow", "--json"], env=site.environment(),
-                                 stdout=subprocess.PIPE, text=True, cwd=site.world.folder)
-    try:
+    with followed(site, "seen") as runs:
         site.admin.good("POST", f"/jobs/{job}/trigger", {}, status=202)
         states = []
         while "running" not in states:
-            run = json.loads(following.stdout.readline())
+            run = next(runs)
             states.append(run["state"])
         assert run["jobId"] == job
         site.node.post("/api/callback", [callback_entry(run["id"])], TOKEN)
         while "success" not in states:
-            states.append(json.loads(following.stdout.readline())["state"])
+            states.append(next(runs)["state"])
         assert len(states) == len(set(states))  # each state is shown once
-    finally:
-        following.send_signal(signal.SIGINT)
-        following.wait(10)
-        following.stdout.close()
     assert "success" in site.said("runs", "--result", "success", "--group", "orders")
     assert json.loads(site.said("runs", job, "--json"))["items"][0]["id"] == run["id"]
+
+
+def test_a_run_is_followed_to_its_end_behind_newer_ones(site):
+    executor = site.world.executor()
+    site.tables.execute("UPDATE xxl_job_group SET address_list = %s WHERE id = %s", (executor.address, site.group))
+    long, other = site.add("long"), site.add("other")
+    with followed(site, "--limit", "1") as runs:
+        def find(job, state):
+            return next(run for run in runs if (run["jobId"], run["state"]) == (job, state))
+
+        site.admin.good("POST", f"/jobs/{long}/trigger", {}, status=202)
+        run = find(long, "running")
+        site.admin.good("POST", f"/jobs/{other}/trigger", {}, status=202)
+        find(other, "running")
+        site.node.post("/api/callback", [callback_entry(run["id"])], TOKEN)
+        find(long, "success")

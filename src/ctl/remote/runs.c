@@ -10,6 +10,7 @@
 #define EVERY_MS 1000
 #define PAGES_MAX 20 /* of new runs between two looks; what is older is not shown */
 #define KNOWN_MAX 4096
+#define ASKED_MAX 20 /* runs that are asked for by themselves in a look */
 
 static enum err put_filter(struct ctl *c, struct remote *r, struct buf *path, const char *limit, struct errctx *ec)
 {
@@ -56,8 +57,10 @@ static void put_run(struct buf *lines, struct json_object *run)
 /* Runs that were shown, with the state they had; the oldest gives way. */
 struct known {
     int64_t ids[KNOWN_MAX];
-    char states[KNOWN_MAX][16];
-    size_t count;
+    char states[KNOWN_MAX][16]; /* "": it is gone */
+    size_t looks[KNOWN_MAX];    /* in which it was seen last */
+    size_t count, look;
+    size_t next; /* that may be asked for */
 };
 
 /* Whether it is to be shown: it is new, or in another state. */
@@ -67,11 +70,14 @@ static bool note_run(struct known *k, int64_t id, const char *state)
 
     while (i < have && k->ids[i] != id)
         i++;
-    if (i < have && strcmp(k->states[i], state) == 0)
-        return false;
-    if (i == have)
+    if (i == have) {
         i = k->count++ % KNOWN_MAX;
-    k->ids[i] = id;
+        k->ids[i] = id;
+        k->states[i][0] = '\0';
+    }
+    k->looks[i] = k->look;
+    if (strcmp(k->states[i], state) == 0)
+        return false;
     snprintf(k->states[i], sizeof k->states[i], "%s", state);
     return true;
 }
@@ -84,24 +90,64 @@ static bool is_known(const struct known *k, int64_t id)
     return false;
 }
 
-/* What is to be shown of a page, its oldest run first. */
-static enum err show_page(struct ctl *c, struct known *k, struct json_object *items, struct errctx *ec)
+static void put_if_new(struct ctl *c, struct known *k, struct json_object *run)
 {
-    for (size_t i = json_object_array_length(items); i-- > 0;) {
-        struct json_object *run = json_object_array_get_idx(items, i);
-        const char *state = remote_text(run, "state");
+    const char *state = remote_text(run, "state");
 
-        if (strcmp(state, "planned") == 0 || !note_run(k, json_object_get_int64(remote_find(run, "id")), state))
-            continue;
-        if (c->wanted->json)
-            remote_put_json(&c->out, run);
-        else
-            put_run(&c->out, run);
-    }
+    if (strcmp(state, "planned") == 0 || !note_run(k, json_object_get_int64(remote_find(run, "id")), state))
+        return;
+    if (c->wanted->json)
+        remote_put_json(&c->out, run);
+    else
+        put_run(&c->out, run);
+}
+
+static enum err print(struct ctl *c, struct errctx *ec)
+{
     enum err e = ctl_print(&c->out, ec);
 
     buf_clear(&c->out);
     return !e && fflush(stdout) ? err_set(ec, ERR_IO, "the runs cannot be printed") : e;
+}
+
+/* What is to be shown of a page, its oldest run first. */
+static enum err show_page(struct ctl *c, struct known *k, struct json_object *items, struct errctx *ec)
+{
+    for (size_t i = json_object_array_length(items); i-- > 0;)
+        put_if_new(c, k, json_object_array_get_idx(items, i));
+    return print(c, ec);
+}
+
+static bool is_open(const char *state)
+{
+    return strcmp(state, "sending") == 0 || strcmp(state, "waiting") == 0 || strcmp(state, "running") == 0;
+}
+
+/* Open runs that newer ones have pushed off the pages of this look: some of them, the others with the next look. */
+static enum err look_at_older(struct ctl *c, struct remote *r, struct known *k, struct errctx *ec)
+{
+    size_t have = k->count < KNOWN_MAX ? k->count : KNOWN_MAX, asked = 0;
+    enum err e = ERR_OK;
+
+    for (size_t n = 0; !e && n < have && asked < ASKED_MAX; n++) {
+        size_t i = k->next++ % have;
+        struct json_object *run = NULL;
+        char path[40];
+
+        if (k->looks[i] == k->look || !is_open(k->states[i]))
+            continue;
+        asked++;
+        snprintf(path, sizeof path, "/runs/%" PRId64, k->ids[i]);
+        e = remote_ask_json(r, "GET", path, NULL, &run, ec);
+        if (e == ERR_NOTFOUND) {
+            k->states[i][0] = '\0';
+            e = ERR_OK;
+        }
+        if (run)
+            put_if_new(c, k, run);
+        json_object_put(run);
+    }
+    return e ? e : print(c, ec);
 }
 
 /* Pages from the newest run on, back to one that holds a known run; shown from the oldest on. */
@@ -113,6 +159,7 @@ static enum err look(struct ctl *c, struct remote *r, const char *path, struct k
     struct buf next = {0};
     enum err e = ERR_OK;
 
+    k->look++;
     buf_puts(&next, path);
     while (!e && more && count < PAGES_MAX) {
         struct json_object *items;
@@ -138,7 +185,7 @@ static enum err look(struct ctl *c, struct remote *r, const char *path, struct k
         json_object_put(pages[count]);
     }
     buf_fini(&next);
-    return e;
+    return e || ctl_find_option(c->wanted, "result") ? e : look_at_older(c, r, k, ec);
 }
 
 /* Until it is interrupted. A node that is away for a while is asked again. */
