@@ -65,9 +65,9 @@ const struct ctl_form ctl_forms[] = {
     {"start", CTL_START, "JOB [--json]", &one_job, JSON, 0,
      "start the schedule of a job. JOB: id, name, or AppName/name"},
     {"stop", CTL_STOP, "JOB [--json]", &one_job, JSON, 0, "stop it; runs that are open continue"},
-    {"export", CTL_EXPORT, "[--group APP]", NULL, 0, 0, "write groups and jobs as a document"},
+    {"export", CTL_EXPORT, "[--group APP]", NULL, 0, 0, "write groups, jobs and flows as a document"},
     {"apply", CTL_APPLY, "-f FILE [--dry-run] [--json]", NULL, DRY_RUN | JSON | SETTINGS, 0,
-     "make the jobs as such a document has them. FILE -: read stdin. --dry-run: show the differences; "
+     "make jobs and flows as such a document has them. FILE -: read stdin. --dry-run: show the differences; "
      "status 2 if there are any"},
     {"shards", CTL_SHARDS, "[--json]", NULL, JSON, 0, "show the owner and the progress of each shard"},
     {"nodes", CTL_NODES, "[--json]", NULL, JSON, 0, "show the nodes and their state"},

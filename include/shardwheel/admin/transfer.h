@@ -79,8 +79,8 @@ MUST_CHECK enum err admin_begin_export(struct admin *a, const struct actor *acto
                                        struct exporter **out, struct refusal *r);
 void exporter_destroy(struct exporter *x); /* NULL is fine */
 /* The next groups, jobs, flows: pages may be empty. They stand until the next call for the same. *more: there may be
- * others. A flow is taken out when all jobs are that it leads to, also by the flows that it runs; one that leads to no
- * job, when all groups are. */
+ * others. A flow is left out unless all its jobs, and those of the flows that it runs, are taken out. A flow that leads
+ * to no job is left out unless all groups are taken out. */
 MUST_CHECK enum err exporter_read_groups(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
 MUST_CHECK enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
 MUST_CHECK enum err exporter_read_flows(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);

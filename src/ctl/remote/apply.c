@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The document of an export is compared with the cluster, and applied: jobs in version control. */
+/* The document of an export is compared with the cluster, and applied: jobs and flows in version control. */
 #include "ctl/remote/remote.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs are listed, started, stopped and exported. */
+/* Jobs are listed, started and stopped; jobs and flows are exported. */
 #include "ctl/remote/remote.h"
 
 #include <inttypes.h>
