@@ -19,12 +19,14 @@ static struct fake_result {
 } fake_results[FAKE_RESULTS];
 
 static _Atomic bool fake_sending;
+static _Atomic int fake_sending_asked;
 static _Atomic int fake_ends;   /* callbacks that were noted before they were stored */
 static _Atomic int fake_behind; /* how often it was said */
 
 static bool fake_is_sending(void *arg)
 {
     (void)arg;
+    fake_sending_asked++;
     return fake_sending;
 }
 
