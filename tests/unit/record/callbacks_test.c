@@ -73,6 +73,7 @@ static int set_up(void **state)
     static const struct clock clock = {.wall_us = read_wall_us, .mono_ms = read_mono_ms, .boot_ms = read_boot_ms};
     struct errctx ec;
     stopped_at_ms = 0;
+    fake_sending = false;
     memset(&counters, 0, sizeof(counters));
     memset(fake_results, 0, sizeof(fake_results));
     f->st = fake_create();
@@ -91,6 +92,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
+    fake_lock(f->st);
+    f->st->gate_closed = false; /* of a test that failed */
+    fake_unlock(f->st);
     complete_stop(f->c);
     complete_join(f->c);
     complete_destroy(f->c);
