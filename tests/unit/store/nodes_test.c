@@ -45,7 +45,7 @@ static void a_beat_says_what_the_node_is(void **state)
     struct node_beat beat = beat_a;
     struct cluster_view view = load_view(s, "aaaa");
     struct node_row row;
-    int64_t first_ms, before_ms = clock_wall_ms(clock_system());
+    int64_t first_ms, before_s = test_now_s();
 
     (void)state;
     assert_false(view.known);
@@ -63,7 +63,7 @@ static void a_beat_says_what_the_node_is(void **state)
     assert_false(row.drain);
     assert_int_equal(row.release_shard, -1);
     first_ms = row.beat_ms;
-    assert_in_range(first_ms, before_ms - 5, clock_wall_ms(clock_system()) + 5); /* whatever the zone of the database */
+    assert_in_range(first_ms / 1000, before_s, test_now_s()); /* whatever the zone of the database */
     test_pause();
     beat.owned = 2;
     beat.clock_ms = 5;

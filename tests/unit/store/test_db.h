@@ -98,6 +98,12 @@ PRINTF_LIKE(1, 2) static inline const char *test_text(const char *fmt, ...)
 
 #define test_int(...) strtoll(test_text(__VA_ARGS__), NULL, 10)
 
+/* Of the server's clock, whatever its zone. */
+static inline int64_t test_now_s(void)
+{
+    return test_int("SELECT UNIX_TIMESTAMP()");
+}
+
 /* Waits until the query gives a number that is not 0. */
 static inline int64_t test_wait(const char *sql)
 {
