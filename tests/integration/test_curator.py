@@ -36,13 +36,19 @@ def shard_of(node):
     return wait_until(all_owned, 20, f"{node.name} to own a shard")[0]
 
 
-def tickets(zookeeper, cluster, shard):
+def look(zookeeper, cluster, shard):
+    """The tickets for a shard, and how many have come and gone in all."""
     client = zookeeper.client()
     try:
-        return client.get_children(f"{cluster.base_path}/schedule_lock_{shard}")
+        names, stat = client.get_children(f"{cluster.base_path}/schedule_lock_{shard}", include_data=True)
+        return names, stat.cversion
     finally:
         client.stop()
         client.close()
+
+
+def tickets(zookeeper, cluster, shard):
+    return look(zookeeper, cluster, shard)[0]
 
 
 def wait_owned(shard, *nodes):
@@ -72,9 +78,9 @@ def test_curator_waits_in_turn_with_the_nodes_and_reads_who_they_are(cluster, zo
     a = cluster.node("node-a")
     cluster.tables.wait_owners([8])
     curator = make_curator()
-    begun = time.monotonic()
+    _, before = look(zookeeper, cluster, 0)
     assert not curator.acquire(0, 1500)
-    assert time.monotonic() - begun > 1.4
+    assert look(zookeeper, cluster, 0)[1] == before + 2, "its ticket has not come and gone"
     assert [data for _, data in curator.participants(0)] == ["node-a"], "the attempt in vain has left a ticket"
 
     # The queue is a, Curator, b: when a gives the shard up it is Curator's turn, though b has room for it.
