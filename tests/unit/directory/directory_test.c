@@ -15,6 +15,8 @@
 
 static struct resolver *resolver;
 
+#define HOUR_MS 3600000 /* of what ends by itself */
+
 static struct directory_opts usual(const char *url)
 {
     return (struct directory_opts){.url = url,
@@ -147,6 +149,7 @@ static void a_closed_port_is_away(void **state)
     (void)state;
     close(listen_silently("ldaps", url));
     o = usual(url);
+    o.timeout_ms = HOUR_MS;
     assert_int_equal(ask(&o, "alice", "secret", &ec), DIRECTORY_AWAY);
     assert_non_null(strstr(ec.text, "refused"));
 }
@@ -172,7 +175,7 @@ static void talk(void *arg)
 }
 
 static enum directory_answer ask_talker(const char *scheme, bool starttls, const char *text, size_t len,
-                                        struct errctx *ec)
+                                        int64_t timeout_ms, struct errctx *ec)
 {
     struct talker t = {.text = text, .len = len};
     struct thread thread = {0};
@@ -181,6 +184,7 @@ static enum directory_answer ask_talker(const char *scheme, bool starttls, const
     t.fd = listen_silently(scheme, url);
     struct directory_opts o = usual(url);
     o.starttls = starttls;
+    o.timeout_ms = timeout_ms;
     assert_int_equal(thread_start(&thread, "talker", talk, &t, ec), ERR_OK);
     enum directory_answer a = ask(&o, "alice", "secret", ec);
     thread_join(&thread);
@@ -200,17 +204,17 @@ static void what_answers_may_be_anything(void **state)
     struct errctx ec;
 
     (void)state;
-    assert_int_equal(ask_talker("ldaps", false, http, sizeof http - 1, &ec), DIRECTORY_NO_TLS);
-    assert_int_equal(ask_talker("ldap", false, http, sizeof http - 1, &ec), DIRECTORY_AWAY);
-    assert_int_equal(ask_talker("ldap", false, half, sizeof half - 1, &ec), DIRECTORY_AWAY);
-    assert_int_equal(ask_talker("ldap", true, half, sizeof half - 1, &ec), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldaps", false, http, sizeof http - 1, HOUR_MS, &ec), DIRECTORY_NO_TLS);
+    assert_int_equal(ask_talker("ldap", false, http, sizeof http - 1, HOUR_MS, &ec), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldap", false, half, sizeof half - 1, 300, &ec), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldap", true, half, sizeof half - 1, 300, &ec), DIRECTORY_AWAY);
     assert_non_null(strstr(ec.text, "no answer in time"));
-    assert_int_equal(ask_talker("ldap", false, large, sizeof large - 1, &ec), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldap", false, large, sizeof large - 1, HOUR_MS, &ec), DIRECTORY_AWAY);
     assert_non_null(strstr(ec.text, "more than 1048576 bytes"));
-    assert_int_equal(ask_talker("ldap", true, huge, sizeof huge - 1, &ec), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldap", true, huge, sizeof huge - 1, HOUR_MS, &ec), DIRECTORY_AWAY);
     assert_non_null(strstr(ec.text, "more than 1048576 bytes"));
     /* And nothing was sent in plain text after that: the talker has read all there was. */
-    assert_int_equal(ask_talker("ldap", true, refused, sizeof refused - 1, &ec), DIRECTORY_NO_TLS);
+    assert_int_equal(ask_talker("ldap", true, refused, sizeof refused - 1, HOUR_MS, &ec), DIRECTORY_NO_TLS);
 }
 
 static void a_stop_ends_what_waits(void **state)
@@ -223,7 +227,7 @@ static void a_stop_ends_what_waits(void **state)
     struct errctx ec;
 
     (void)state;
-    o.timeout_ms = INT64_C(1000) * 3600 * 24;
+    o.timeout_ms = HOUR_MS;
     assert_int_equal(directory_create(&o, resolver, clock_system(), &d, &ec), ERR_OK);
     directory_stop(d);
     assert_int_equal(directory_login(d, "alice", "secret", &p, &ec), DIRECTORY_AWAY);

@@ -396,7 +396,6 @@ static void the_console_keeps_no_executor_waiting(void **state)
     client_close(&k[6]);
 }
 
-/* Requests that wait for long say so: heartbeats may be among them. */
 static int count_overloads(struct fixture *f)
 {
     mutex_lock(&f->lock);
@@ -405,6 +404,7 @@ static int count_overloads(struct fixture *f)
     return count;
 }
 
+/* Requests that wait for long say so: heartbeats may be among them. */
 static void long_waits_are_told(void **state)
 {
     struct fixture *f = *state;
