@@ -46,6 +46,7 @@ enum admin_right {
 };
 
 bool scope_parse(const char *name, unsigned *out); /* of a token: one right each */
+const char *scope_name(enum admin_right right);
 /* Calls put for each scope, in the order read, run, write, admin. */
 void scopes_each(unsigned scopes, void (*put)(void *arg, const char *name), void *arg);
 
@@ -105,7 +106,7 @@ enum err refuse(struct refusal *r, enum refusal_kind kind, const char *field, co
 /* REFUSED_LENGTH, with what is allowed. */
 enum err refuse_length(struct refusal *r, const char *field, size_t min, size_t max, const char *fmt, ...)
     PRINTF_LIKE(5, 6);
-/* The right is missing: REFUSED_RIGHT. ERR_OK when it is not. */
+/* The right is missing: REFUSED_RIGHT. ERR_OK when it is not. If only the token lacks it, its scope is named. */
 MUST_CHECK enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_t group, struct refusal *r);
 /* The same of RIGHT_SEE, wherever it is. */
 MUST_CHECK enum err refuse_unless_sees(const struct actor *actor, struct refusal *r);

@@ -50,6 +50,15 @@ bool scope_parse(const char *name, unsigned *out)
     return false;
 }
 
+const char *scope_name(enum admin_right right)
+{
+    size_t i = 0;
+
+    while (scopes_known[i].right != right && i + 1 < ARRAY_LEN(scopes_known))
+        i++;
+    return scopes_known[i].name;
+}
+
 void scopes_each(unsigned scopes, void (*put)(void *arg, const char *name), void *arg)
 {
     for (size_t i = 0; i < ARRAY_LEN(scopes_known); i++) {

@@ -68,6 +68,8 @@ enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_
 {
     if (actor_may(actor, right, group))
         return ERR_OK;
+    if (role_get_rights(actor->role) & ~actor->rights & right)
+        return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope %s", scope_name(right));
     if (group)
         return refuse(r, REFUSED_RIGHT, NULL, "%s has no right to do this in executor group %" PRId64, actor->name,
                       group);

@@ -93,6 +93,26 @@ static void a_refusal_says_who_and_which_group(void **state)
     assert_string_equal(refusal_name(r.kind), "length");
 }
 
+static void a_refusal_names_the_scope_that_a_token_does_not_have(void **state)
+{
+    struct actor actor = make_actor(ROLE_USER);
+    struct refusal r = {0};
+
+    (void)state;
+    actor.rights = RIGHT_SEE;
+    assert_int_equal(refuse_unless(&actor, RIGHT_CHANGE, 3, &r), ERR_DENIED);
+    assert_string_equal(r.text.text, "the token has no scope write");
+    assert_int_equal(refuse_unless(&actor, RIGHT_RUN, 0, &r), ERR_DENIED);
+    assert_string_equal(r.text.text, "the token has no scope run");
+    /* Another scope would not help: that is for administrators. */
+    assert_int_equal(refuse_unless(&actor, RIGHT_ADMINISTER, 0, &r), ERR_DENIED);
+    assert_string_equal(r.text.text, "ann has no right to do this");
+    actor.rights = RIGHT_RUN;
+    assert_int_equal(refuse_unless_sees(&actor, &r), ERR_DENIED);
+    assert_int_equal(r.kind, REFUSED_RIGHT);
+    assert_string_equal(r.text.text, "the token has no scope read");
+}
+
 static void a_refusal_may_be_made_of_its_own_text(void **state)
 {
     struct refusal r = {0};
@@ -129,6 +149,7 @@ int main(void)
         cmocka_unit_test(scopes_take_rights_away_and_give_none),
         cmocka_unit_test(a_user_without_groups_sees_nothing),
         cmocka_unit_test(a_refusal_says_who_and_which_group),
+        cmocka_unit_test(a_refusal_names_the_scope_that_a_token_does_not_have),
         cmocka_unit_test(a_refusal_may_be_made_of_its_own_text),
         cmocka_unit_test(roles_have_names),
     };
