@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """tools/quickstart, from the built program on: what it shows, what it leaves, and what it keeps for the next time."""
+import importlib.util
 import json
 import os
+import queue
 import re
 import signal
 import subprocess
@@ -63,12 +65,25 @@ def start(tmp_path):
             one.process.wait(90)
 
 
+def test_the_log_of_a_run_begins_when_it_arrived():
+    spec = importlib.util.spec_from_file_location("demo", DEMO)
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    executor = object.__new__(demo.Executor)
+    executor.shown, executor.done, executor.logs = queue.Queue(), queue.Queue(), {}
+    arrived = 1_800_000_000.0005
+    executor.run({"logId": 7, "logDateTime": 1_800_000_000_000, "executorHandler": "hello"}, arrived)
+    assert [line.split()[0] for line in executor.logs[7]] == [demo.clock(1_800_000_000)] * 2
+
+
 DEMO_JOBS = "SELECT id, job_desc FROM xxl_job_info WHERE author = 'quickstart' ORDER BY id"
 
 
 def test_what_the_user_has_made_is_there_the_next_time(start):
     first = start()
     first.wait_shown(r"late .* demo: every second")
+    told = re.search(r"command: +(.*)\n", first.text())[1]
+    assert subprocess.run(told.split(), capture_output=True, text=True).returncode == 0, told
     demo = first.query(DEMO_JOBS)
     first.query(
         "INSERT INTO xxl_job_info (job_group, job_desc, author, schedule_type, schedule_conf, misfire_strategy, "

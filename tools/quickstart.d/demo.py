@@ -21,6 +21,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 APP = "quickstart-executor"
 LOGS_KEPT = 10000  # runs
+CTL = os.path.join(TOP, "build", "release", "shardwheelctl")
 PARENT, CHILD, BY_HAND = "demo: every 10 seconds, has a child", "demo: child of it", "demo: only by hand"
 FAILS = "demo: fails every 10 seconds, one retry"
 FLOW, FINDS, PACKS, SUMS = ("demo-orders", "demo: finds orders, in a flow", "demo: packs an order, in a flow",
@@ -57,6 +58,11 @@ def seconds(text):
     if not match or int(match[1]) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no duration: expected for example 20s or 2m")
     return int(match[1]) * (60 if match[2] == "m" else 1)
+
+
+def clock(at):
+    """Of time.time(). strftime alone has a coarser clock: in the first ms of a second it says the second before."""
+    return time.strftime("%H:%M:%S", time.localtime(at))
 
 
 def free_port(wanted):
@@ -113,7 +119,7 @@ class Executor:
         handler, param = trigger["executorHandler"], trigger.get("executorParams") or ""
         ok = handler != "fail"
         report = REPORTS.get(handler, REPORTS["hello"])(param) if ok else "fails on purpose"
-        now = time.strftime("%H:%M:%S")
+        now = clock(arrived)
         self.logs[trigger["logId"]] = [f"{now} {handler}: begins, parameter \"{param}\"", f"{now} {handler}: {report}"]
         if len(self.logs) > LOGS_KEPT:
             del self.logs[next(iter(self.logs))]
@@ -186,8 +192,7 @@ class Console:
 
 def ctl(data, *arguments, given=None):
     """shardwheelctl: it needs no password, which the user may have changed."""
-    return subprocess.run([os.path.join(TOP, "build", "release", "shardwheel"), "ctl", *arguments, "--data", data],
-                          input=given, capture_output=True, text=True)
+    return subprocess.run([CTL, *arguments, "--data", data], input=given, capture_output=True, text=True)
 
 
 class Flow:
@@ -383,7 +388,7 @@ def show(node, database, jobs, shown, until, lateness):
         else:
             lateness.append(late_ms)
         retries_next ^= name == FAILS
-        due = time.strftime("%H:%M:%S", time.localtime(trigger["logDateTime"] / 1000))
+        due = clock(trigger["logDateTime"] / 1000)
         print(f"  due {due}  {late}  log {trigger['logId']:<8} job {trigger['jobId']:<5} {name}", flush=True)
 
 
@@ -416,6 +421,7 @@ def main():
         database.start_jobs(jobs, Console(port, password))
         flow = Flow(data)
         flow.make(jobs)
+        scheduled = len([job for job in JOBS if job[1] != "NONE"])
         told = f"{password}  (unless you have changed it)" if password else (
             "was shown when this database was made; --fresh makes another")
         print(f"\n  console:   http://127.0.0.1:{port}/\n"
@@ -425,7 +431,8 @@ def main():
               f"API:       docs/api.md; scripts for the console of xxl-job 2.3 to 3.5 work here, too\n"
               f"metrics:   http://127.0.0.1:{port}/metrics, health: /actuator/health\n"
               f"database:  mariadb --socket={database.socket} -uroot xxl_job\n"
-              f"{len(jobs)} demo jobs and the flow {FLOW} started; first fires in about 5 s. "
+              f"command:   {CTL} nodes --data {data}\n"
+              f"{len(jobs)} demo jobs ({scheduled} with a schedule) and the flow {FLOW}; first fires in about 5 s. "
               f"{'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
               flush=True)
         trigger_by_hand(jobs, data)
