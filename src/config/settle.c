@@ -82,7 +82,10 @@ static enum err settle_database(struct config *config, struct errctx *ec)
     if (!*config->datasource_url)
         return err_set(ec, ERR_INPUT,
                        "spring.datasource.url is not set: give it in a file, as --spring.datasource.url=... or as "
-                       "SPRING_DATASOURCE_URL; to try without a database, start as: shardwheel standalone --data DIR");
+                       "SPRING_DATASOURCE_URL; %s",
+                       config->command == CONFIG_CTL
+                           ? "for a node that runs as shardwheel standalone --data DIR, give the same --data DIR"
+                           : "to try without a database, start as: shardwheel standalone --data DIR");
     e = jdbc_url_parse(config->datasource_url, &config->datasource, ec);
     for (size_t i = 0; !e && i < config->datasource->unknown_count; i++)
         e = origin_add_note(

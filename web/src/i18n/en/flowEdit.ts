@@ -107,6 +107,7 @@ export default {
   listHint: 'Separate them with commas.',
   alarmHint: 'Separate addresses with commas. Webhooks of the executor groups are notified anyway.',
   fault: {
+    noName: 'Enter a name: letters, digits, - and _, at most 64.',
     name: '“{of}” is not a name: letters, digits, - and _, at most 64.',
     nameTaken: 'The name “{of}” is used twice.',
     noSteps: 'The flow has no steps.',

@@ -107,6 +107,7 @@ export default {
   listHint: '用逗号分隔。',
   alarmHint: '多个地址用逗号分隔。执行器的 Webhook 总会收到。',
   fault: {
+    noName: '请输入名称：只能有字母、数字、- 和 _，最多 64 个。',
     name: '“{of}”不是有效的名称：只能有字母、数字、- 和 _，最多 64 个。',
     nameTaken: '名称“{of}”重复。',
     noSteps: '工作流没有步骤。',

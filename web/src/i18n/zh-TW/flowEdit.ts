@@ -107,6 +107,7 @@ export default {
   listHint: '以逗號分隔。',
   alarmHint: '多個位址以逗號分隔。執行器的 Webhook 總會收到。',
   fault: {
+    noName: '請輸入名稱：只能有字母、數字、- 和 _，最多 64 個。',
     name: '「{of}」不是有效的名稱：只能有字母、數字、- 和 _，最多 64 個。',
     nameTaken: '名稱「{of}」重複。',
     noSteps: '工作流程沒有步驟。',

@@ -18,7 +18,11 @@ test('a flow that is right has no faults', () => {
 })
 
 test('each fault has its place', () => {
-  expect(codes({ name: '', steps: [] })).toEqual(['/name name', '/steps noSteps'])
+  expect(codes({ name: '', steps: [] })).toEqual(['/name noName', '/steps noSteps'])
+  expect(checkFlow(flowOf([job('a')], [], { name: 'my flow', parameters: [{ name: '' }] }))).toEqual([
+    { where: '/name', code: 'name', of: 'my flow' },
+    { where: '/parameters/0/name', code: 'noName' },
+  ])
   expect(codes(flowOf([{ name: 'a', type: 'job' }, job('a')]))).toEqual(['/steps/1/name nameTaken', '/steps/0/jobId noJob'])
   expect(codes(flowOf([{ name: 'w', type: 'wait' }, { name: 'v', type: 'wait', until: '25:00' }]))).toEqual(['/steps/0 wait', '/steps/1/until until'])
   expect(codes(flowOf([job('a')], [{ from: 'a', to: 'gone' }]))).toEqual(['/edges/0/to end'])

@@ -7,7 +7,7 @@ import { conditionsOf, edgesOf, NAME, parametersOf, stepsOf, type Edge, type Flo
 import { isOpenTemplate, readPath, stepsBefore, templatePaths, type FoundPath } from './paths'
 
 export type FaultCode =
-  | 'name' | 'nameTaken' | 'noSteps' | 'noJob' | 'noItems' | 'noFlow' | 'noText' | 'wait' | 'until' | 'end'
+  | 'noName' | 'name' | 'nameTaken' | 'noSteps' | 'noJob' | 'noItems' | 'noFlow' | 'noText' | 'wait' | 'until' | 'end'
   | 'circle' | 'dead' | 'path' | 'template' | 'unknownStep' | 'notBefore' | 'unknownParameter' | 'noItem'
 
 export interface LocalFault {
@@ -110,13 +110,17 @@ export function deadSteps(flow: FlowDocument): string[] {
 
 /* ---- names, members, paths ---- */
 
+export function checkName(where: string, name: unknown): LocalFault[] {
+  if (typeof name !== 'string' || name === '') return [{ where, code: 'noName' }]
+  return NAME.test(name) ? [] : [{ where, code: 'name', of: name }]
+}
+
 const UNTIL = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/
 
 function checkStep(step: Placed<Step>): LocalFault[] {
   const place = `/steps/${step.at}`
-  const found: LocalFault[] = []
+  const found = checkName(`${place}/name`, step.name)
   const isJob = ['job', 'map', 'broadcast'].includes(step.type)
-  if (!NAME.test(step.name)) found.push({ where: `${place}/name`, code: 'name', of: step.name })
   if (isJob && !step.jobId) found.push({ where: `${place}/jobId`, code: 'noJob' })
   if (step.type === 'map' && !step.items) found.push({ where: `${place}/items`, code: 'noItems' })
   if (step.type === 'flow' && !step.flow) found.push({ where: `${place}/flow`, code: 'noFlow' })
@@ -204,11 +208,11 @@ function named(list: unknown): { name: string; at: number }[] {
 export function checkFlow(flow: FlowDocument): LocalFault[] {
   const found: LocalFault[] = []
   const steps = stepsOf(flow)
-  if (typeof flow.name !== 'string' || !NAME.test(flow.name)) found.push({ where: '/name', code: 'name' })
+  found.push(...checkName('/name', flow.name))
   if (!steps.length) found.push({ where: '/steps', code: 'noSteps' })
   found.push(...twice(named(flow.steps), 'steps'), ...twice(named(flow.parameters), 'parameters'))
   for (const p of parametersOf(flow))
-    if (!NAME.test(p.name)) found.push({ where: `/parameters/${p.at}/name`, code: 'name', of: p.name })
+    found.push(...checkName(`/parameters/${p.at}/name`, p.name))
   found.push(...steps.flatMap(checkStep))
   const known = new Set(steps.map((s) => s.name))
   for (const [at, e] of (Array.isArray(flow.edges) ? flow.edges : []).entries())

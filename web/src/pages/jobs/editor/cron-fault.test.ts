@@ -16,6 +16,9 @@ test('a fault stands in its field', () => {
 
 test('what is missing, and what is no field', () => {
   expect(placeFault('0 0 3 * ', 8, 0)).toMatchObject({ field: 'month', wrong: '', isMissing: true })
+  expect(placeFault('0 0 3 *', 7, 0)).toMatchObject({ field: 'month', wrong: '', isMissing: true })
+  expect(placeFault('0/20 * * * *', 12, 0)).toMatchObject({ field: 'weekday', isMissing: true })
+  expect(placeFault('', 0, 0)).toMatchObject({ field: 'second', isMissing: true })
   expect(placeFault('0 0 3', null, null)).toMatchObject({ field: undefined, wrong: '0 0 3', isMissing: false })
   expect(placeFault('0 0 3 * * * * *', 0, 15).field).toBeUndefined()
 })

@@ -18,12 +18,14 @@ export function placeFault(text: string, position: number | null, length: number
   const before = chars.slice(0, at).join('')
   const wrong = chars.slice(at, end).join('')
   const isWhole = position === null || /\S[ \t]+\S/.test(wrong)
-  const index = before.trimStart().split(/[ \t]+/).length - 1
+  const isMissing = position !== null && wrong === ''
+  // What is missing at the end is the field after the last one, with a space before it or without.
+  const index = (isMissing ? `${before.trim()} ` : before).trimStart().split(/[ \t]+/).length - 1
   return {
     before,
     wrong,
     after: chars.slice(end).join(''),
     field: isWhole ? undefined : CRON_FIELDS[index],
-    isMissing: position !== null && wrong === '',
+    isMissing,
   }
 }
