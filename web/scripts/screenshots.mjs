@@ -36,7 +36,14 @@ const shots = [
   { name: 'dashboard-zh', path: '/', language: 'zh-CN' },
   { name: 'jobs', path: '/jobs' },
   { name: 'jobs-zh', path: '/jobs', language: 'zh-CN', themes: ['light'] },
-  { name: 'editor-new', path: '/jobs', then: async (page) => { await get(page, 'add-job').click(); await get(page, 'editor-group').waitFor() } },
+  {
+    name: 'editor-new',
+    path: '/jobs',
+    then: async (page) => {
+      await get(page, 'add-job').click()
+      await get(page, 'editor-group').waitFor()
+    },
+  },
   { name: 'editor', path: `/jobs/${jobs.sync}`, then: openCron },
   { name: 'job', path: `/jobs/${jobs.sync}` },
   { name: 'job-zh', path: `/jobs/${jobs.sync}`, language: 'zh-CN', themes: ['light'] },
@@ -45,8 +52,21 @@ const shots = [
   { name: 'flows', path: '/flows' },
   { name: 'flow-editor', path: `/flows/${flow.id}/edit`, then: openMap },
   { name: 'flow-run', path: `/flow-runs/${flow.run}?step=agree`, then: waitForPerson },
-  { name: 'flow-run-zh', path: `/flow-runs/${flow.run}?step=shops`, then: waitForPerson, language: 'zh-CN', themes: ['light'] },
-  { name: 'flow-phone', path: `/flow-runs/${flow.run}?step=agree`, then: waitForPerson, width: 390, height: 844, themes: ['light'] },
+  {
+    name: 'flow-run-zh',
+    path: `/flow-runs/${flow.run}?step=shops`,
+    then: waitForPerson,
+    language: 'zh-CN',
+    themes: ['light'],
+  },
+  {
+    name: 'flow-phone',
+    path: `/flow-runs/${flow.run}?step=agree`,
+    then: waitForPerson,
+    width: 390,
+    height: 844,
+    themes: ['light'],
+  },
   { name: 'runs', path: '/runs' },
   { name: 'run', path: `/runs/${run}` },
   { name: 'executors', path: '/executors' },

@@ -250,7 +250,9 @@ test('a job is mended, and its run goes on from there with the results that were
     }
     const good = await logOf('good')
     const bad = await logOf('bad')
-    const mend = await p.context.request.patch(`${p.url}/api/v1/jobs/${job}`, { data: { executorHandler: 'demoJobHandler' } })
+    const mend = await p.context.request.patch(`${p.url}/api/v1/jobs/${job}`, {
+      data: { executorHandler: 'demoJobHandler' },
+    })
     expect(mend.status(), await mend.text()).toBe(200)
     await p.click(p.get('run-rerun'))
     await p.see(p.get('flow-run-sentence').locator('[data-state="success"]'), 60_000)

@@ -37,13 +37,15 @@ export async function addFlow(p: Person, document: object): Promise<number> {
 export async function runFlow(p: Person, id: number, states: string[]): Promise<number> {
   const answer = await p.context.request.post(`${p.url}/api/v1/flows/${id}/runs`, { data: {} })
   const run = ((await answer.json()) as { id: number }).id
-  const state = async () => ((await (await p.context.request.get(`${p.url}/api/v1/flow-runs/${run}`)).json()) as { state: string }).state
+  const state = async () =>
+    ((await (await p.context.request.get(`${p.url}/api/v1/flow-runs/${run}`)).json()) as { state: string }).state
   await expect.poll(state, { timeout: 60_000 }).toSatisfy((s: string) => states.includes(s))
   return run
 }
 
 export const step = (p: Person, name: string): Locator => p.page.locator(`[data-step="${name}"]`)
-export const focused = (p: Person) => p.page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.step ?? '')
+export const focused = (p: Person) =>
+  p.page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.step ?? '')
 
 const MOST_TABS = 150
 

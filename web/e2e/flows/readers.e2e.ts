@@ -60,14 +60,26 @@ test.each(looks)('the pages of flows: $name', { timeout: 120_000 }, async (look)
     const p = await Person.arrive({ user, ...look })
     const { id } = await getFlow(p, nameOf('boxes'))
     const wrong: string[] = []
-    const paths = ['/flows', `/flows/${id}`, `/flows/${id}/versions`, `/flows/${id}/edit`, `/flow-runs/${run}`, `/flow-runs/${run}?step=theirs`]
+    const paths = [
+      '/flows',
+      `/flows/${id}`,
+      `/flows/${id}/versions`,
+      `/flows/${id}/edit`,
+      `/flow-runs/${run}`,
+      `/flow-runs/${run}?step=theirs`,
+    ]
     if (user === 'admin') paths.push('/flows/new', `/flows/new?ofJob=${stage.jobs.stopped}`)
     for (const path of paths) {
       p.problems.length = 0
       await p.go(path)
       await settle(p)
       if (/edit|flow-runs|flows\/\d+$/.test(path)) await p.see(step(p, 'theirs'))
-      const found = [...(await findViolations(p)), ...(await p.page.evaluate(findWide)), ...(await p.page.evaluate(findTiny)), ...p.problems]
+      const found = [
+        ...(await findViolations(p)),
+        ...(await p.page.evaluate(findWide)),
+        ...(await p.page.evaluate(findTiny)),
+        ...p.problems,
+      ]
       for (const one of found) wrong.push(`${user}, ${path}: ${one}`)
     }
     await p.context.close()

@@ -83,13 +83,24 @@ test('an expression is built by keys alone', () =>
 test('a job that is deleted while it is edited is made anew only by who asks for it', () =>
   doTask('edit a deleted job', { user: 'admin' }, async (p) => {
     const made = await p.context.request.post(`${p.url}/api/v1/jobs`, {
-      data: { jobGroup: stage.group.id, name: 'soon-gone', author: 'ann', glueType: 'BEAN', executorHandler: 'demoJobHandler', scheduleType: 'NONE', scheduleConf: '' },
+      data: {
+        jobGroup: stage.group.id,
+        name: 'soon-gone',
+        author: 'ann',
+        glueType: 'BEAN',
+        executorHandler: 'demoJobHandler',
+        scheduleType: 'NONE',
+        scheduleConf: '',
+      },
     })
     expect(made.status(), await made.text()).toBe(201)
     const { id } = (await made.json()) as { id: number }
     const named = async () => {
       const found = await p.context.request.get(`${p.url}/api/v1/jobs?text=soon-gone`)
-      return ((await found.json()) as { items: { name: string; executorParam: string | null }[] }).items.map((j) => [j.name, j.executorParam])
+      return ((await found.json()) as { items: { name: string; executorParam: string | null }[] }).items.map((j) => [
+        j.name,
+        j.executorParam,
+      ])
     }
     await p.go('/jobs?text=soon-gone')
     await p.click(row(p, id).locator('[data-test="row-edit"]'))

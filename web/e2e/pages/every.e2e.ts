@@ -48,11 +48,16 @@ describe.each(looks)('$name', (look) => {
       for (const href of found) links.add(href.replace(/[?#].*/, ''))
       for (const problem of p.problems) wrong.push(`${place.name}: ${problem}`)
     }
-    const known = /\/(|jobs|flows|import|runs|executors|cluster|alarms|users|tokens|account|audit|settings|help|login)$|\/(jobs|flows|flow-runs|runs|executors)\/\d+(\/[a-z]+)?$|\/flows\/new$/
+    const known = [
+      /\/(|jobs|flows|import|runs|executors|cluster|alarms|users|tokens|account|audit|settings|help|login)$/,
+      /\/(jobs|flows|flow-runs|runs|executors)\/\d+(\/[a-z]+)?$/,
+      /\/flows\/new$/,
+    ]
     for (const href of links) {
       if (!href.startsWith(p.url)) continue
       const answer = await p.context.request.get(href)
-      const isPage = known.test(new URL(href).pathname)
+      const { pathname } = new URL(href)
+      const isPage = known.some((k) => k.test(pathname))
       if (!answer.ok()) wrong.push(`link ${href}: HTTP ${answer.status()}`)
       else if (!isPage && /text\/html/.test(answer.headers()['content-type'] ?? '') && !href.includes('/docs/'))
         wrong.push(`link ${href}: no page of the console`)

@@ -20,7 +20,8 @@ test('add a cron job', () =>
     await p.get('editor-name').fill('made in a browser')
     await p.click(p.get('editor-group'))
     await p.click(p.page.getByRole('option', { name: stage.group.appname }))
-    const offered = () => p.page.locator('#editor-handlers option').evaluateAll((all) => all.map((o) => (o as HTMLOptionElement).value))
+    const offered = () =>
+      p.page.locator('#editor-handlers option').evaluateAll((all) => all.map((o) => (o as HTMLOptionElement).value))
     await expect.poll(async () => (await offered())[0]).toBe('demoJobHandler') // most jobs of the group have it
     expect(await offered()).toContain('sleepingJobHandler')
     await p.get('editor-handler').fill('demoJobHandler')

@@ -3,7 +3,9 @@ import { expect, it } from 'vitest'
 import { squaresOf } from './qr'
 
 it('has the three corner squares of a QR code, and grows with the text', () => {
-  const { size, path } = squaresOf('otpauth://totp/shardwheel:admin?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=shardwheel')
+  const { size, path } = squaresOf(
+    'otpauth://totp/shardwheel:admin?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=shardwheel',
+  )
   for (const [x, y] of [
     [0, 0],
     [size - 7, 0],

@@ -30,7 +30,7 @@ const VALUES = {
 export type SentField = keyof typeof FIELDS
 export type SentValue = keyof typeof VALUES
 
-/** Without a field it is a line of another kind, as it stands. `known`: a word of the value, `value` what follows it. */
+/** Without a field it is a line of another kind, as it is. `known`: a word of the value, `value` what follows it. */
 export interface SentLine {
   field?: SentField
   known?: SentValue

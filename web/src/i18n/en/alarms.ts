@@ -97,7 +97,9 @@ export default {
     run: 'the run',
     shard: 'Shard {n}',
     rules: 'Rules for what did not happen',
-    rulesText: 'An alarm is sent when something should have happened and did not, and again when it did. Single jobs have their own settings.',
+    rulesText:
+      'An alarm is sent when something should have happened and did not, and again when it did. ' +
+      'Single jobs have their own settings.',
     noRules: 'There are no rules.',
     add: 'Add rule',
     edit: 'Change rule',
@@ -128,7 +130,8 @@ export default {
     text: {
       no_success: 'The job has had no success for this long.',
       long_run: 'A run of the job takes longer than this.',
-      not_done: 'The job has had no success of the day by this time, in its time zone. Days without a due time do not count.',
+      not_done:
+        'The job has had no success of the day by this time, in its time zone. Days without a due time do not count.',
       few_executors: 'The group has had fewer executors for a minute.',
       late_shard: 'A shard sends its fires later than this, or no node owns it.',
     },

@@ -8,7 +8,13 @@ export default {
     told: 'Alarms',
     kept: 'Tags and retention',
   },
-  more: { when: 'Time zone and dates', where: 'Routing and blocking', fail: 'Retries and child jobs', told: 'Owner and alarms', kept: 'Tags and retention' },
+  more: {
+    when: 'Time zone and dates',
+    where: 'Routing and blocking',
+    fail: 'Retries and child jobs',
+    told: 'Owner and alarms',
+    kept: 'Tags and retention',
+  },
   nothingSet: 'nothing set',
   field: {
     name: 'Name',
@@ -59,7 +65,9 @@ export default {
     alarmEmail: 'Separate addresses with commas. Empty: no email.',
     successWithinSeconds: 'Empty: no alarm. An alarm is sent when the job has had no success for this long.',
     longestRunSeconds: 'Empty: no alarm. 0: three times what 95 % of its last 30 runs took.',
-    doneBy: 'Empty: no alarm. An alarm is sent when there is no success of the day by this time (HH:MM), in the time zone of the job. Days without a due time do not count.',
+    doneBy:
+      'Empty: no alarm. An alarm is sent when there is no success of the day by this time (HH:MM), ' +
+      'in the time zone of the job. Days without a due time do not count.',
     tags: 'Labels to search for jobs. Press Enter to add one.',
     retentionDays: 'Empty: the value for all jobs ({key}).',
     keptLogs: 'Logs of runs are kept on the nodes, and can be read when the executor is gone.',

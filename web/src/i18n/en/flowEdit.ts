@@ -24,7 +24,10 @@ export default {
   noFlow: 'The document is not a flow: “steps” must be a list.',
   noJson: 'Not valid JSON: line {line}, column {column}.',
   newer: 'Somebody else has saved this flow: version {version}.',
-  ofChildren: 'A flow made of job #{id} and its child jobs. Nothing is saved yet. The jobs do not change: remove their child jobs and the schedule of the first job when the flow replaces them, or they run twice.',
+  ofChildren:
+    'A flow made of job #{id} and its child jobs. Nothing is saved yet. ' +
+    'The jobs do not change: remove their child jobs and the schedule of the first job ' +
+    'when the flow replaces them, or they run twice.',
   compareMine: 'Compare with mine',
   nameHint: 'Letters, digits, - and _.',
   description: 'Description',

@@ -127,7 +127,10 @@ export default {
     sampleName: 'sample',
   },
   import: {
-    intro: 'Import a file with groups, jobs and flows that was written by Export. Groups are matched by AppName, jobs by AppName and name, flows by name. Values that are not in the file are set to their defaults.',
+    intro:
+      'Import a file with groups, jobs and flows that was written by Export. ' +
+      'Groups are matched by AppName, jobs by AppName and name, flows by name. ' +
+      'Values that are not in the file are set to their defaults.',
     choose: 'Choose a file',
     drop: 'or drop it here, or paste the text:',
     read: 'Preview',

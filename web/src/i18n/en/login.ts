@@ -46,7 +46,9 @@ export default {
     secret: 'Secret',
     firstCode: 'The six digits that the app shows.',
     wrong: 'The code is wrong, or was used before.',
-    codes: 'The second factor is set up. Save these recovery codes: each replaces a code once, if you lose the phone. They are shown only now.',
+    codes:
+      'The second factor is set up. Save these recovery codes: each replaces a code once, ' +
+      'if you lose the phone. They are shown only now.',
     codesLabel: 'Recovery codes',
     isSet: 'This user logs in with a second factor.',
     removeTitle: 'Remove the second factor of {name}?',

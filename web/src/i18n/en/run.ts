@@ -35,7 +35,13 @@ export default {
   raw: 'Raw row',
   again: 'Run again',
   kill: 'Kill',
-  links: { parent: 'Triggered by', retryOf: 'Retry of', retry: 'Retried as', children: 'Triggered', flow: 'Step of the flow' },
+  links: {
+    parent: 'Triggered by',
+    retryOf: 'Retry of',
+    retry: 'Retried as',
+    children: 'Triggered',
+    flow: 'Step of the flow',
+  },
   killTitle: 'Kill this run?',
   killWhat: 'The executor {address} is asked to stop the job. The run ends as failed.',
   killText: {

@@ -60,6 +60,9 @@ it('says what usually helps', () => {
 it('tags and quiet hours are sent where they differ', () => {
   const form = { ...formOf(ding), tags: ['night'], quiet: ' 22:00-07:00 ' }
   expect(changedBody(form, ding)).toEqual({ tags: ['night'], quiet: '22:00-07:00' })
-  expect(changedBody({ ...form, tags: [], quiet: '' }, { ...ding, tags: ['night'], quiet: '22:00-07:00' })).toEqual({ tags: [], quiet: null })
+  expect(changedBody({ ...form, tags: [], quiet: '' }, { ...ding, tags: ['night'], quiet: '22:00-07:00' })).toEqual({
+    tags: [],
+    quiet: null,
+  })
   expect(newBody({ ...form, url: 'https://a/' })).toMatchObject({ tags: ['night'], quiet: '22:00-07:00' })
 })

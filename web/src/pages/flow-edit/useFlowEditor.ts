@@ -48,7 +48,8 @@ export function useFlowEditor(id: number | undefined, copyOf?: number, ofJob?: n
     const isCopy = copyOf !== undefined
     const document = isCopy ? { ...found.document, name: `${found.document.name}-copy` } : found.document
     history.value = startHistory(document)
-    base.value = found.version === undefined || isCopy ? undefined : { text: formatFlow(document), version: found.version }
+    base.value =
+      found.version === undefined || isCopy ? undefined : { text: formatFlow(document), version: found.version }
     typed.value = undefined
     newer.value = error.value = undefined
     isReady.value = true

@@ -40,7 +40,13 @@ test('what needs a look comes first', () => {
       { ...item, name: 'twice', outcome: 'refused', kind: 'taken', field: 'name', detail: 'two of them' },
     ],
     flows: [
-      { name: 'nightly', id: 2, outcome: 'change', before: { version: 1 }, after: { version: 2, changes: ['+ step a', '- step b'] } },
+      {
+        name: 'nightly',
+        id: 2,
+        outcome: 'change',
+        before: { version: 1 },
+        after: { version: 2, changes: ['+ step a', '- step b'] },
+      },
     ],
   }
   expect(itemsOf(result).map((i) => i.name)).toEqual(['twice', 'other', 'nightly', 'new', 'a'])

@@ -2,12 +2,22 @@
 import { expect, test } from 'vitest'
 import { changedBody, faultOf, formOf, newBody, type Rule } from './rules'
 
-const RULE: Rule = { id: 1, kind: 'not_done', tag: 'night', group: null, limit: null, doneBy: '06:30', changedAt: '2026-01-01T00:00:00.000Z' }
+const AT = '2026-01-01T00:00:00.000Z'
+const RULE: Rule = { id: 1, kind: 'not_done', tag: 'night', group: null, limit: null, doneBy: '06:30', changedAt: AT }
 
 test('a rule is what its form says', () => {
   expect(changedBody(formOf(RULE))).toEqual({ tag: 'night', group: null, doneBy: '06:30' })
-  expect(newBody({ ...formOf(null), limit: ' 3600 ', group: 'app' })).toEqual({ kind: 'no_success', tag: null, group: 'app', limit: 3600 })
-  expect(newBody({ ...formOf(RULE), kind: 'few_executors', limit: '2' })).toEqual({ kind: 'few_executors', group: null, limit: 2 })
+  expect(newBody({ ...formOf(null), limit: ' 3600 ', group: 'app' })).toEqual({
+    kind: 'no_success',
+    tag: null,
+    group: 'app',
+    limit: 3600,
+  })
+  expect(newBody({ ...formOf(RULE), kind: 'few_executors', limit: '2' })).toEqual({
+    kind: 'few_executors',
+    group: null,
+    limit: 2,
+  })
   expect(newBody({ ...formOf(RULE), kind: 'late_shard', limit: '5' })).toEqual({ kind: 'late_shard', limit: 5 })
 })
 

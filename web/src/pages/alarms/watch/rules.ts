@@ -37,7 +37,8 @@ export function faultOf(form: RuleForm): 'limit' | 'doneBy' | undefined {
 type Members = { tag?: string | null; group?: string | null; limit?: number; doneBy?: string }
 
 function membersOf(form: RuleForm): Members {
-  const members: Members = form.kind === 'not_done' ? { doneBy: form.doneBy.trim() } : { limit: Number(form.limit.trim()) }
+  const members: Members =
+    form.kind === 'not_done' ? { doneBy: form.doneBy.trim() } : { limit: Number(form.limit.trim()) }
   if (isOfJobs(form.kind)) members.tag = form.tag.trim() || null
   if (isOfGroups(form.kind)) members.group = form.group || null
   return members

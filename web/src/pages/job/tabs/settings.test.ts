@@ -13,7 +13,11 @@ const JOB = {
   misfireStrategy: 'DO_NOTHING', executorRouteStrategy: 'ROUND', executorHandler: 'orderSync', executorParam: null,
   executorBlockStrategy: 'SERIAL_EXECUTION', executorTimeout: 30, executorFailRetryCount: 0, glueType: 'BEAN', glueRemark: null,
   childJobId: '13,14', running: true, nextFireAt: null, addedAt: null, updatedAt: null, glueUpdatedAt: null, lastRun: null,
-  settings: { timeZone: 'Asia/Shanghai', fixedDelaySeconds: null, validFrom: null, validUntil: '2027-01-01T00:00:00.000Z', retryWaitSeconds: null, retryWaitMaxSeconds: null, holdSeconds: 60, resendLost: false, retentionDays: null, successWithinSeconds: null, longestRunSeconds: null, doneBy: null, tags: [], keptLogs: null },
+  settings: {
+    timeZone: 'Asia/Shanghai', fixedDelaySeconds: null, validFrom: null, validUntil: '2027-01-01T00:00:00.000Z',
+    retryWaitSeconds: null, retryWaitMaxSeconds: null, holdSeconds: 60, resendLost: false, retentionDays: null,
+    successWithinSeconds: null, longestRunSeconds: null, doneBy: null, tags: [], keptLogs: null,
+  },
 } as unknown as Schemas['Job']
 
 function find(job: Schemas['Job'], field: string): Setting {
@@ -36,7 +40,11 @@ test('settings are words; defaults and what xxl-job has not are told apart', () 
   expect(find(JOB, 'holdSeconds')).toMatchObject({ value: '60 s', java: 'With a Java admin the run fails immediately.' })
   expect(find(JOB, 'retentionDays')).toMatchObject({ value: 'as for all jobs', isDefault: true, java: undefined })
   expect(find(JOB, 'keptLogs')).toMatchObject({ value: 'as for all jobs', isDefault: true })
-  expect(find({ ...JOB, settings: { ...JOB.settings, keptLogs: 'failed' } }, 'keptLogs')).toMatchObject({ value: 'of failed runs', raw: '', isDefault: false })
+  expect(find({ ...JOB, settings: { ...JOB.settings, keptLogs: 'failed' } }, 'keptLogs')).toMatchObject({
+    value: 'of failed runs',
+    raw: '',
+    isDefault: false,
+  })
   expect(find(JOB, 'jobGroup').value).toBe('Orders')
   expect(find({ ...JOB, settings: { ...JOB.settings, timeZone: null } }, 'timeZone')).toMatchObject({ value: 'time zone of the cluster (UTC)', isDefault: true })
 })

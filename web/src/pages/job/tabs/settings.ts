@@ -35,7 +35,8 @@ const NEEDED: readonly Field[] = ['name', 'author', 'schedule', 'jobGroup', 'glu
 
 function javaWords(field: Field, isSet: boolean, isDelay: boolean, t: Translate): string | undefined {
   if (field === 'schedule') return isDelay ? t('editor.java.delay') : undefined
-  if (isSet && (field === 'successWithinSeconds' || field === 'longestRunSeconds' || field === 'doneBy')) return t('editor.java.watch')
+  if (isSet && (field === 'successWithinSeconds' || field === 'longestRunSeconds' || field === 'doneBy'))
+    return t('editor.java.watch')
   return isSet && field in editor.java ? t(`editor.java.${field}` as MessageKey) : undefined
 }
 

@@ -19,11 +19,19 @@ test('a closed section says what is set in it', () => {
   expect(said('kept')).toBe('')
   expect(said('told')).toBe('Owner: ann')
   expect(said('where')).toBe('Routing strategy: First · Block strategy: Serial execution (queue)')
-  Object.assign(form, { executorTimeout: '30', executorFailRetryCount: '2', resendLost: true, childJobId: '5, 7', tags: ['a', 'b'] })
+  Object.assign(form, {
+    executorTimeout: '30',
+    executorFailRetryCount: '2',
+    resendLost: true,
+    childJobId: '5, 7',
+    tags: ['a', 'b'],
+  })
   expect(said('fail')).toBe('Timeout: 30 s · Retries: 2 · Resend lost runs: Yes · Child jobs: #5, #7')
   expect(said('kept')).toBe('Tags: a, b')
   Object.assign(form, { timeZone: 'Asia/Shanghai', validFrom: '2026-11-22T00:00:00.000Z' })
-  expect(said('when', 'Asia/Shanghai')).toBe('Time zone: Asia/Shanghai · Start date: 2026-11-22 08:00:00 · Misfire strategy: Skip')
+  expect(said('when', 'Asia/Shanghai')).toBe(
+    'Time zone: Asia/Shanghai · Start date: 2026-11-22 08:00:00 · Misfire strategy: Skip',
+  )
   expect(said('when', 'No/Where')).toContain('Start date: 2026-11-22T00:00:00.000Z')
 })
 

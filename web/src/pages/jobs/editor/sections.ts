@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** sections: what the editor shows at once and what only when it is asked for; and what is set there, in a line. Pure. */
+/** sections: what the editor shows only when it is asked for, and what is set there, in a line. Pure. */
 import { fieldText, newForm, type JobForm, type SettingField } from './form'
 import { codeWords, numberWords } from './words'
 import type { Translate } from '@/i18n'
@@ -9,7 +9,15 @@ export const FIRST: readonly SettingField[] = ['name', 'jobGroup', 'executorHand
 export const MORE = {
   when: ['timeZone', 'validFrom', 'validUntil', 'misfireStrategy'],
   where: ['executorRouteStrategy', 'executorBlockStrategy'],
-  fail: ['executorTimeout', 'executorFailRetryCount', 'retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'resendLost', 'childJobId'],
+  fail: [
+    'executorTimeout',
+    'executorFailRetryCount',
+    'retryWaitSeconds',
+    'retryWaitMaxSeconds',
+    'holdSeconds',
+    'resendLost',
+    'childJobId',
+  ],
   told: ['author', 'alarmEmail', 'successWithinSeconds', 'longestRunSeconds', 'doneBy'],
   kept: ['tags', 'retentionDays', 'keptLogs'],
 } as const satisfies Record<string, readonly SettingField[]>

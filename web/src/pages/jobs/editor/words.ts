@@ -5,7 +5,8 @@ import type { MessageKey, Translate } from '@/i18n'
 
 export type Field = SettingField | 'glueType'
 
-const has = <T extends string>(list: readonly T[], value: string): value is T => (list as readonly string[]).includes(value)
+const has = <T extends string>(list: readonly T[], value: string): value is T =>
+  (list as readonly string[]).includes(value)
 
 /** Words of values that are codes. */
 export function codeWords(field: Field, raw: string, t: Translate): string | undefined {
