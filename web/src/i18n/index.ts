@@ -22,8 +22,6 @@ export type Messages = Texts<typeof en>
 
 type Keys<T> = { [K in keyof T & string]: T[K] extends string ? K : `${K}.${Keys<T[K]>}` }[keyof T & string]
 export type MessageKey = Keys<typeof en>
-/** Keys below a prefix, for words that are chosen by a code: WordsOf<'states'>. */
-export type KeysBelow<P extends keyof typeof en> = Keys<(typeof en)[P]>
 
 const load: Record<Language, () => Promise<{ default: Messages }>> = {
   en: () => import('./en'),
