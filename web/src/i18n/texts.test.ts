@@ -92,3 +92,8 @@ it('each text is used: named whole, or below a prefix that is put together', () 
   const unused = [...english.keys()].filter((key) => !named.has(key) && !built.some((prefix) => key.startsWith(prefix)))
   expect(unused).toEqual([])
 })
+
+it('no element begins or ends with a space before or after a text: Vue drops it, and words run together', () => {
+  const source = readSources(fileURLToPath(new URL('..', import.meta.url)))
+  expect(source.match(/^.*(?:(?:"|<\w+)> (?:\{\{|<)|\}\} <\/).*$/gm) ?? []).toEqual([])
+})
