@@ -24,7 +24,7 @@ export default {
   noFlow: '该文档不是工作流：“steps”必须是列表。',
   noJson: '不是有效的 JSON：第 {line} 行，第 {column} 列。',
   newer: '他人已保存此工作流：版本 {version}。',
-  ofChildren: '由任务 #{id} 及其子任务生成的流程，尚未保存。任务本身不会改变：用流程代替它们时，请删除任务设置中的子任务和首个任务的调度，否则会运行两次。',
+  ofChildren: '由任务 #{id} 及其子任务生成的工作流，尚未保存。任务本身不会改变：用工作流代替它们时，请删除任务设置中的子任务和首个任务的调度，否则会运行两次。',
   compareMine: '与我的比较',
   nameHint: '字母、数字、- 和 _。',
   description: '说明',

@@ -35,7 +35,7 @@ export default {
   raw: '原始记录',
   again: '再次执行',
   kill: '终止',
-  links: { parent: '由此触发', retryOf: '重试自', retry: '已重试为', children: '触发了', flow: '所属流程的步骤' },
+  links: { parent: '由此触发', retryOf: '重试自', retry: '已重试为', children: '触发了', flow: '所属工作流的步骤' },
   killTitle: '终止这次运行？',
   killWhat: '将通知执行器 {address} 停止该任务，本次运行以失败结束。',
   killText: {

@@ -35,7 +35,7 @@ export default {
   raw: '原始紀錄',
   again: '再次執行',
   kill: '終止',
-  links: { parent: '由此觸發', retryOf: '重試自', retry: '已重試為', children: '觸發了', flow: '所屬流程的步驟' },
+  links: { parent: '由此觸發', retryOf: '重試自', retry: '已重試為', children: '觸發了', flow: '所屬工作流程的步驟' },
   killTitle: '要終止這次執行嗎？',
   killWhat: '將通知執行器 {address} 停止該任務，這次執行以失敗結束。',
   killText: {
