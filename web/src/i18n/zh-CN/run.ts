@@ -7,7 +7,6 @@ export default {
   retriesLeft: '剩余重试次数',
   sent: {
     title: '调度详情',
-    trigger: '触发类型',
     due: '应触发时间',
     node: '节点',
     admin: '调度中心地址',
@@ -16,10 +15,7 @@ export default {
     route: '路由策略',
     block: '阻塞处理策略',
     timeout: '任务超时时间',
-    retries: '剩余重试次数',
     address: '执行器地址',
-    handler: 'JobHandler',
-    parameter: '任务参数',
     result: '结果',
     code: '结果码',
     reason: '信息',

@@ -7,7 +7,6 @@ export default {
   retriesLeft: '剩餘重試次數',
   sent: {
     title: '調度詳情',
-    trigger: '觸發類型',
     due: '應觸發時間',
     node: '節點',
     admin: '調度中心地址',
@@ -16,10 +15,7 @@ export default {
     route: '路由策略',
     block: '阻塞處理策略',
     timeout: '任務超時時間',
-    retries: '剩餘重試次數',
     address: '執行器地址',
-    handler: 'JobHandler',
-    parameter: '任務參數',
     result: '結果',
     code: '結果碼',
     reason: '訊息',
