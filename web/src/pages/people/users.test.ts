@@ -29,10 +29,11 @@ describe('changes', () => {
 
 describe('mistakes', () => {
   it('of a new user: no name, a password that is too short or too long', () => {
-    expect(findMistakes(formOf(null), true)).toEqual(['name', 'password'])
-    expect(findMistakes({ ...formOf(null), username: 'bo', password: ' abc ' }, true)).toEqual(['password'])
-    expect(findMistakes({ ...formOf(null), username: 'bo', password: 'x'.repeat(21) }, true)).toEqual(['password'])
-    expect(findMistakes({ ...formOf(null), username: 'bo', password: '一二三四' }, true)).toEqual([])
+    expect(findMistakes(formOf(null), true, 4, 20)).toEqual(['name', 'password'])
+    const form = { ...formOf(null), username: 'bo' }
+    expect(findMistakes({ ...form, password: ' abc ' }, true, 4, 20)).toEqual(['password'])
+    expect(findMistakes({ ...form, password: 'x'.repeat(21) }, true, 4, 20)).toEqual(['password'])
+    expect(findMistakes({ ...form, password: '一二三四' }, true, 4, 20)).toEqual([])
   })
   it('of strong passwords: other bounds', () => {
     const form = { ...formOf(null), username: 'bo' }
@@ -41,7 +42,7 @@ describe('mistakes', () => {
     expect(findMistakes({ ...form, password: 'x'.repeat(129) }, true, 8, 128)).toEqual(['password'])
   })
   it('of one that is there: the password may stay', () => {
-    expect(findMistakes(formOf(ann), false)).toEqual([])
-    expect(findMistakes({ ...formOf(ann), password: 'abc' }, false)).toEqual(['password'])
+    expect(findMistakes(formOf(ann), false, 4, 20)).toEqual([])
+    expect(findMistakes({ ...formOf(ann), password: 'abc' }, false, 4, 20)).toEqual(['password'])
   })
 })

@@ -37,12 +37,16 @@ export function groupsOf(form: UserForm): number[] | null {
 }
 
 /** `min` and `max`: characters of a password, as the session says. */
-export function findMistakes(form: UserForm, isNew: boolean, min = 4, max = 20): UserMistake[] {
+export function isPassword(text: string, min: number, max: number): boolean {
+  const length = [...text.trim()].length
+  return length >= min && length <= max
+}
+
+export function findMistakes(form: UserForm, isNew: boolean, min: number, max: number): UserMistake[] {
   const found: UserMistake[] = []
   const name = form.username.trim()
   if (isNew && (!name || [...name].length > 50)) found.push('name')
-  const length = [...form.password.trim()].length
-  if ((isNew || form.password !== '') && (length < min || length > max)) found.push('password')
+  if ((isNew || form.password !== '') && !isPassword(form.password, min, max)) found.push('password')
   return found
 }
 
