@@ -8,8 +8,6 @@ export default {
   wrong: 'User name or password is wrong.',
   throttled: 'Too many failed logins. Try again in {n} s.',
   away: 'The database or the LDAP server does not answer. Try again later.',
-  noRole: 'Your groups give you no role here. Ask an administrator.',
-  taken: 'Another user here has your name. Ask an administrator.',
   ended: 'Your session has expired',
   endedText: 'Log in again. Nothing on this page is lost.',
   outside: 'Log in with your organization',
