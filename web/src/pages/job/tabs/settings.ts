@@ -5,6 +5,7 @@ import type { MessageKey, Translate } from '@/i18n'
 import editor from '@/i18n/en/editor'
 import { scheduleWords } from '@/model/schedule-words'
 import { fieldText, FORM_FIELDS, formOf, newForm } from '@/pages/jobs/editor/form'
+import { MORE } from '@/pages/jobs/editor/sections'
 import { codeWords, numberWords, UNSET, type Field } from '@/pages/jobs/editor/words'
 
 export type Section = keyof typeof editor.section
@@ -24,11 +25,11 @@ export interface Setting {
 }
 
 const SECTIONS: Record<Section, readonly Field[]> = {
-  when: ['schedule', 'timeZone', 'validFrom', 'validUntil', 'misfireStrategy'],
-  where: ['jobGroup', 'glueType', 'executorHandler', 'executorParam', 'executorRouteStrategy', 'executorBlockStrategy'],
-  fail: ['executorTimeout', 'executorFailRetryCount', 'retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'resendLost', 'childJobId'],
-  told: ['author', 'alarmEmail', 'successWithinSeconds', 'longestRunSeconds', 'doneBy'],
-  kept: ['name', 'tags', 'retentionDays', 'keptLogs'],
+  when: ['schedule', ...MORE.when],
+  where: ['jobGroup', 'glueType', 'executorHandler', 'executorParam', ...MORE.where],
+  fail: MORE.fail,
+  told: MORE.told,
+  kept: ['name', ...MORE.kept],
 }
 /** A job cannot be without them. */
 const NEEDED: readonly Field[] = ['name', 'author', 'schedule', 'jobGroup', 'glueType', 'executorHandler']

@@ -5,7 +5,6 @@ import { codeWords, numberWords } from './words'
 import type { Translate } from '@/i18n'
 import { isZone, showInstant } from '@/model/time'
 
-export const FIRST: readonly SettingField[] = ['name', 'jobGroup', 'executorHandler', 'schedule', 'executorParam']
 export const MORE = {
   when: ['timeZone', 'validFrom', 'validUntil', 'misfireStrategy'],
   where: ['executorRouteStrategy', 'executorBlockStrategy'],
