@@ -276,10 +276,11 @@ static void assert_none_that_waits_is_written(struct world *w, const struct fixt
     assert_int_equal(COUNT(w, RESULTS_WRITTEN), written + 1);
 }
 
+/* Twice as many as a batch: a full one waits still when half of them are paired. */
 static void while_callbacks_are_behind_a_full_batch_waits_longer(void **state)
 {
     struct fixture *f = *state;
-    struct world *w = crowded_world(f, 1000);
+    struct world *w = crowded_world(f, 2000);
 
     pass_behind(w, RESULT_WAIT_MAX_MS - 100);
     assert_none_that_waits_is_written(w, f);
@@ -287,8 +288,11 @@ static void while_callbacks_are_behind_a_full_batch_waits_longer(void **state)
         assert_true(results_claim(w->results, i, &childless));
         results_settle(w->results, i, true);
     }
-    assert_true(world_wait_done(w));
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 1000);
+    assert_int_equal(COUNT(w, RESULTS_QUEUED), 1000);
+    world_mono_frozen_ms += 100;
+    assert_true(world_wait_done(w));
+    assert_int_equal(w->store.row_count, 1001);
     world_destroy(w);
 }
 
