@@ -6,7 +6,7 @@ import subprocess
 
 from .executors import LoadExecutor, ScriptedExecutor
 from .jobs import JobTables
-from .node import ROOT, Node, options, run_shardwheel
+from .node import ROOT, Node, end_together, options, run_shardwheel
 
 TOKEN = "default_token"
 
@@ -106,8 +106,7 @@ class World:
                     other.close()
                 else:
                     other.kill()
-            for node in self.nodes:
-                node.end_cleanly()
+            end_together(self.nodes)
         finally:
             for node in self.nodes:
                 node.kill()

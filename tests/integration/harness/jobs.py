@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Groups, jobs and log rows, written into the tables as the Java admin writes them, in any generation."""
+import contextlib
 import json
 import re
+import threading
 import time
 
+import pymysql
 import schemas
 
 from .process import wait_until
@@ -28,8 +31,16 @@ class JobTables:
         self.connection = self.server.connect(self.database)
 
     def drop(self):
+        """
+        Nobody waits for it: for a second the server still has the transaction of a node that was killed. Where the server
+        is stopped first, the tables are gone with it.
+        """
         self.connection.close()
-        self.server.drop_database(self.database)
+        threading.Thread(target=self._drop, daemon=True).start()
+
+    def _drop(self):
+        with contextlib.suppress(pymysql.Error, OSError):
+            self.server.drop_database(self.database)
 
     # Plain access
 

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import ssl
 import subprocess
 
@@ -144,17 +145,24 @@ class Node(Process):
 
     def end_cleanly(self):
         """Ends it; with a sanitizer build it must end by itself, with status 0 and without a report."""
-        if not self.running():
-            return
-        if not is_sanitized():
-            self.kill()
-            return
-        status = self.terminate(40)
-        assert status == 0, f"{self.name} ended with status {status}\n{self.tail()}"
+        end_together([self])
 
     def check_sanitizers(self):
         found = _SANITIZER_REPORT.search(self.log_text())
         assert not found, f"{self.name} has a sanitizer report:\n{self.log_text()[found.start():found.start() + 6000]}"
+
+
+def end_together(nodes):
+    """Ends each cleanly, all at once."""
+    running = [node for node in nodes if node.running()]
+    for node in running:
+        if is_sanitized():
+            node.signal(signal.SIGTERM)
+        else:
+            node.kill()
+    for node in running:
+        status = node.wait_exit(40)
+        assert status == 0 or not is_sanitized(), f"{node.name} ended with status {status}\n{node.tail()}"
 
 
 def parse_metrics(text):
