@@ -205,7 +205,7 @@ static void what_answers_may_be_anything(void **state)
 
     (void)state;
     assert_int_equal(ask_talker("ldaps", false, http, sizeof http - 1, HOUR_MS, &ec), DIRECTORY_NO_TLS);
-    assert_int_equal(ask_talker("ldap", false, http, sizeof http - 1, HOUR_MS, &ec), DIRECTORY_AWAY);
+    assert_int_equal(ask_talker("ldap", false, http, sizeof http - 1, 300, &ec), DIRECTORY_AWAY); /* a start, too */
     assert_int_equal(ask_talker("ldap", false, half, sizeof half - 1, 300, &ec), DIRECTORY_AWAY);
     assert_int_equal(ask_talker("ldap", true, half, sizeof half - 1, 300, &ec), DIRECTORY_AWAY);
     assert_non_null(strstr(ec.text, "no answer in time"));
