@@ -249,6 +249,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_session (
   lives_ms BIGINT NOT NULL COMMENT 'so long from its last use on',
   address VARCHAR(64) NOT NULL,
   agent VARCHAR(200) NOT NULL,
+  factor_ms BIGINT NULL COMMENT 'when the second factor was shown; NULL: it was not',
   PRIMARY KEY (id),
   KEY shardwheel_session_user (user_id),
   KEY shardwheel_session_expires (expires_ms)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.process import wait_until
 from test_passwords import ctl
 from test_people import digest, form, is_known, log_in, row_cookie, token_cookie, v1
 
@@ -236,6 +237,68 @@ def test_doctor_names_who_has_not_set_it_up(both):
     assert "factor_waiting" not in codes(node)
 
 
+def wait_for_end(node, cookie):
+    wait_until(lambda: not is_known(node, cookie), 10, "the end of the session")
+
+
+def add_plain(world, name):
+    return world.tables.insert("xxl_job_user", {"username": name, "role": 0, "permission": "",
+                                                "password": digest(world.tables.family, "secret")})
+
+
+def by_a_java_admin(world, node, user_id):
+    """Its page writes the row, and leaves a blank password out."""
+    world.tables.execute("UPDATE xxl_job_user SET role = 1, permission = '' WHERE id = %s", (user_id,))
+
+
+def by_the_console(world, node, user_id):
+    _, _, admin = enrol(world, node)
+    changed = v1(node, "PATCH", f"/users/{user_id}", {"role": "admin"}, admin)
+    assert changed.status == 200, changed
+
+
+@pytest.mark.parametrize("promote", [by_a_java_admin, by_the_console])
+def test_a_session_does_not_outlive_a_role_that_needs_a_factor(both, promote):
+    world, node, other = both
+    user_id, zoe = add_plain(world, "zoe"), {"username": "zoe", "password": "secret"}
+    theirs = [log_in(node, "zoe", "secret"), log_in(other, "zoe", "secret"), cookie_of(begin(node, **zoe)),
+              log_in(node, "zoe", "secret", "A")]
+    token = v1(node, "POST", "/tokens", {"name": "ci", "scopes": ["read"]}, theirs[0]).json["token"]
+    assert all(is_known(node, cookie) for cookie in theirs)
+    promote(world, node, user_id)
+    # What changes something asks at once, what reads after two seconds.
+    assert v1(node, "POST", "/tokens", {"name": "more", "scopes": ["read"]}, theirs[0]).status == 401
+    for cookie in theirs:
+        wait_for_end(node, cookie)
+        assert form(node, "/user/pageList", {"role": -1, "offset": 0}, cookie).code != 200
+    assert is_known(other, theirs[1])  # nobody needs one there
+    assert v1(node, "GET", "/session", Authorization=f"Bearer {token}").status == 200
+    _, _, asked = enrol(world, node, **zoe)
+    assert v1(node, "GET", "/users", cookie=asked).status == 200
+    assert not any(is_known(node, cookie) for cookie in theirs)
+
+
+def test_a_session_that_set_it_up_outlives_a_role_that_needs_it(both):
+    world, node, other = both
+    user_id, zoe = add_plain(world, "zoe"), {"username": "zoe", "password": "secret"}
+    before, own = log_in(node, "zoe", "secret"), log_in(node, "zoe", "secret")
+    ask = lambda part, **body: v1(node, "POST", "/session/second-factor" + part, body, own)
+    app = App(world, ask("", password="secret").json["secret"])
+    assert ask("/confirm", code=app.same()).status == 200
+    asked = cookie_of(begin(node, **zoe, code=app.code()))
+    assert all(is_known(node, cookie) for cookie in (before, own, asked))
+    by_a_java_admin(world, node, user_id)
+    wait_for_end(node, before)
+    assert is_known(node, own) and is_known(node, asked)
+    # Another factor: who has shown the one of before is asked again.
+    fresh = App(world, ask("", password="secret", code=app.code()).json["secret"])
+    assert ask("/confirm", code=fresh.same()).status == 200
+    wait_for_end(node, asked)
+    assert is_known(node, own)
+    ctl(node, "reset-second-factor", "zoe")  # it was lost, or stolen
+    wait_for_end(node, own)
+
+
 def test_what_was_begun_an_hour_ago_is_over(both):
     world, node, _ = both
     asked = begin(node)
@@ -263,7 +326,9 @@ def test_an_administrator_or_the_command_removes_it(both):
     assert begin(node).json["kind"] == "code-setup"
     told = json.loads(ctl(node, "going-back", "--json"))
     assert told["secondFactor"]["count"] == 1
+    assert not is_known(node, admin)
+    _, _, admin = enrol(world, node)
     assert v1(node, "DELETE", f"/users/{made['id']}", cookie=admin).status == 204
-    assert world.tables.value("SELECT COUNT(*) FROM shardwheel_recovery") == 0
+    assert world.tables.value("SELECT COUNT(*) FROM shardwheel_recovery WHERE user_id > 1") == 0
     who = world.tables.rows("SELECT who FROM shardwheel_audit WHERE action = 'second-factor.remove' ORDER BY id")
     assert [row["who"] for row in who] == ["admin", "shardwheelctl"]

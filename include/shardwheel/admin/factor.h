@@ -7,6 +7,8 @@
  *             have one. Whoever has or needs one logs in at api/v1 alone: the calls of xxl-job cannot ask for a code,
  *             and the session or cookie of a Java admin is no login of his here. Tokens and a proxy's logins are not
  *             asked.
+ * Sessions    of a user whose role needs one, and that have not shown the one that he has now, are good no more: after
+ *             another role, another setting, or another factor. He is asked at the next login.
  * Codes       One counts once, and none that is older than one that was used; one step early or late is fine. Wrong
  *             ones make waits as wrong passwords do (admin/login.h), apart from these, and up to 15 min.
  * Secrets     Are shown until they are confirmed by a code, never again. Recovery codes are shown once.

@@ -28,9 +28,10 @@ MUST_CHECK enum err store_load_factor(struct store_session *s, int64_t user_id, 
 /* The one in use stays. */
 MUST_CHECK enum err store_set_pending_factor(struct store_session *s, int64_t user_id, const char *secret,
                                              struct errctx *ec);
-/* The pending secret is in use from now on, with these recovery codes alone, and `step` is used. *done is false when
- * another one is pending by now. */
-MUST_CHECK enum err store_confirm_factor(struct store_session *s, int64_t user_id, const char *pending, int64_t step,
+/* The pending secret is in use from now on, with these recovery codes alone, and `step` is used. `session`: id of the
+ * one that showed the code; "": none. *done is false when another one is pending by now. */
+MUST_CHECK enum err store_confirm_factor(struct store_session *s, int64_t user_id, const char *session,
+                                         const char *pending, int64_t step,
                                          const char hashes[RECOVERY_CODES][SECRET_HASH_MAX],
                                          const struct audit_row *audit, bool *done, struct errctx *ec);
 /* *used: the code of that step counts, for it and none of a later step was used before. Of several at once one gets

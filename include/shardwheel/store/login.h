@@ -22,6 +22,7 @@ struct session_row {
     int64_t lives_ms; /* so long from its last use on */
     char address[65];
     char agent[SESSION_AGENT_MAX];
+    int64_t factor_ms; /* when the second factor was shown; 0: it was not */
 };
 
 struct token_row {
@@ -56,8 +57,8 @@ void login_facts_fini(struct login_facts *f);
 
 /* ---- sessions ---------------------------------------------------------------------------------------------------- */
 
-/* Its times are filled in by the store, from lives_ms. Of the user's sessions the one unused for longest ends where
- * there are more than `max`. */
+/* Its times are filled in by the store, from lives_ms, and factor_ms where it is not 0. Of the user's sessions the one
+ * unused for longest ends where there are more than `max`. */
 MUST_CHECK enum err store_add_session(struct store_session *s, const struct session_row *session, int64_t max,
                                       const struct audit_row *audit, struct errctx *ec);
 /* It was used: lives on for lives_ms from now, and no longer than `longest_ms` from its beginning. */

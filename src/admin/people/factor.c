@@ -44,6 +44,13 @@ bool factor_is_asked(const struct admin *a, const struct user *u)
     return u->factor_ms || is_needed(a, u);
 }
 
+bool factor_is_missing(const struct admin *a, const struct user *u, const struct session_row *session)
+{
+    bool shown = u->factor_ms && session->factor_ms >= u->factor_ms;
+
+    return is_needed(a, u) && !u->source[0] && !shown;
+}
+
 /* ---- codes ------------------------------------------------------------------------------------------------------- */
 
 struct code_question {
@@ -138,8 +145,8 @@ static bool is_pending(const struct factor_row *f)
     return f->pending[0] && f->now_ms - f->pending_ms < PENDING_MS;
 }
 
-/* By the first code of the pending secret. */
-static enum err confirm(struct admin *a, struct store_session *s, const struct user *u, const struct actor *actor,
+/* By the first code of the pending secret, which who->session has shown. */
+static enum err confirm(struct admin *a, struct store_session *s, const struct user *u, const struct identity *who,
                         const struct factor_row *f, const char *code, struct recovery_codes *out, struct refusal *r)
 {
     char hashes[RECOVERY_CODES][SECRET_HASH_MAX];
@@ -147,7 +154,7 @@ static enum err confirm(struct admin *a, struct store_session *s, const struct u
     struct recovery_codes codes;
     struct audit_diff d;
     bool right = false;
-    enum err e = throttle_try_code(a, s, u->name, actor->address, fits, &q, &right, r);
+    enum err e = throttle_try_code(a, s, u->name, who->actor.address, fits, &q, &right, r);
 
     if (e || !right)
         return e ? e : refuse_code(r);
@@ -156,10 +163,10 @@ static enum err confirm(struct admin *a, struct store_session *s, const struct u
         audit_secret(&d, "secondFactor", true);
     e = make_codes(&codes, hashes, &r->text);
     if (!e)
-        e = audit_end(&d, actor, "second-factor.add", u->id, u->name, 0, &r->text);
+        e = audit_end(&d, &who->actor, "second-factor.add", u->id, u->name, 0, &r->text);
     if (!e)
-        e = store_confirm_factor(s, u->id, f->pending, q.step, (const char(*)[SECRET_HASH_MAX])hashes, &d.row, &right,
-                                 &r->text);
+        e = store_confirm_factor(s, u->id, who->session, f->pending, q.step, (const char(*)[SECRET_HASH_MAX])hashes,
+                                 &d.row, &right, &r->text);
     audit_fini(&d);
     identity_cache_clear(&a->identities);
     if (!e && !right)
@@ -188,7 +195,7 @@ static enum err set_up_by_login(struct admin *a, struct store_session *s, const 
     e = identity_make(&login->user, &who, r);
     if (!e) {
         identity_set_origin(&who, from, from->via);
-        e = confirm(a, s, &login->user, &who.actor, f, form->code, &login->codes, r);
+        e = confirm(a, s, &login->user, &who, f, form->code, &login->codes, r);
     }
     identity_fini(&who);
     return e;
@@ -295,7 +302,7 @@ enum err admin_confirm_factor(struct admin *a, const struct identity *who, const
     if (!e && !is_pending(&f))
         e = refuse(r, REFUSED_STATE, NULL, "no second factor was begun, or longer than an hour ago");
     if (!e)
-        e = confirm(a, s, &u, &who->actor, &f, code, out, r);
+        e = confirm(a, s, &u, who, &f, code, out, r);
     user_fini(&u);
     return admin_end(a, s, e, r);
 }

@@ -9,6 +9,8 @@
 unsigned factor_parse_roles(const char *text); /* of the setting; bits 1 << enum admin_role */
 /* He has one, or needs one. */
 bool factor_is_asked(const struct admin *a, const struct user *u);
+/* His role needs one, and that session has not shown the one that he has now. */
+bool factor_is_missing(const struct admin *a, const struct user *u, const struct session_row *session);
 
 /* Of a login whose password was right, of a user who is asked. *how: what was shown, for audit. `login` has the user;
  * setup and codes are filled in. See admin_login for what is refused. */

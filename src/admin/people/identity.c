@@ -261,6 +261,8 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
     /* A Java admin has asked for no second factor. */
     if ((verdict == PROOF_BY_HASH || verdict == PROOF_BY_JAVA) && factor_is_asked(a, &facts.user))
         verdict = PROOF_BAD;
+    if (!e && verdict == PROOF_BY_SESSION && factor_is_missing(a, &facts.user, &facts.session))
+        verdict = PROOF_BAD;
     if (e == ERR_NOTFOUND || (!e && verdict == PROOF_BAD)) {
         e = refuse(r, REFUSED_UNKNOWN, NULL, "nobody is logged in by that");
     } else if (!e) {

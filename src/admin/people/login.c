@@ -40,10 +40,10 @@ static enum err make_row(struct audit_diff *d, struct identity *who, const struc
 
 /* ---- login ------------------------------------------------------------------------------------------------------- */
 
-static enum err begin_session(struct store_session *s, int64_t lives_ms, const struct origin *from,
+static enum err begin_session(struct store_session *s, int64_t lives_ms, bool factor, const struct origin *from,
                               const struct audit_row *audit, struct login *login, struct refusal *r)
 {
-    struct session_row row = {.user_id = login->user.id, .lives_ms = lives_ms};
+    struct session_row row = {.user_id = login->user.id, .lives_ms = lives_ms, .factor_ms = factor};
     enum err e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &r->text);
 
     if (!e) {
@@ -75,7 +75,7 @@ enum err login_let_in(struct admin *a, struct store_session *s, const char *pass
     if (!e && login->row)
         e = store_write_audit(s, &d.row, &r->text);
     else if (!e)
-        e = begin_session(s, lives_ms, from, &d.row, login, r);
+        e = begin_session(s, lives_ms, factor != NULL, from, &d.row, login, r);
     audit_fini(&d);
     identity_fini(&who);
     return e;

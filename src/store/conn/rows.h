@@ -31,7 +31,7 @@ struct row_field {
     int64_t none;
 };
 
-#define ROW_FIELDS_MAX 28
+#define ROW_FIELDS_MAX 32
 
 struct row_type {
     size_t size;

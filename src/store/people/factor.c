@@ -63,9 +63,9 @@ static enum err write_codes(struct store_session *s, int64_t user_id,
     return e;
 }
 
-enum err store_confirm_factor(struct store_session *s, int64_t user_id, const char *pending, int64_t step,
-                              const char hashes[RECOVERY_CODES][SECRET_HASH_MAX], const struct audit_row *audit,
-                              bool *done, struct errctx *ec)
+enum err store_confirm_factor(struct store_session *s, int64_t user_id, const char *session, const char *pending,
+                              int64_t step, const char hashes[RECOVERY_CODES][SECRET_HASH_MAX],
+                              const struct audit_row *audit, bool *done, struct errctx *ec)
 {
     struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
@@ -78,6 +78,8 @@ enum err store_confirm_factor(struct store_session *s, int64_t user_id, const ch
     bool found = !e && effect.matched > 0;
     if (found)
         e = write_codes(s, user_id, hashes, ec);
+    if (!e && found && *session)
+        e = store_exec(s, NULL, ec, "UPDATE shardwheel_session SET factor_ms = " STORE_NOW_MS " WHERE id = ?", session);
     e = store_end_audited(s, e, found ? audit : NULL, ec);
     *done = !e && found;
     return e ? err_wrap(ec, e, "write the second factor of user %" PRId64, user_id) : ERR_OK;

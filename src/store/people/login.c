@@ -8,7 +8,8 @@
 #include <inttypes.h>
 
 #define SESSION_COLUMNS                                                                                                \
-    "s.id, s.user_id, s.password_hash, s.created_ms, s.used_ms, s.expires_ms, s.lives_ms, s.address, s.agent"
+    "s.id, s.user_id, s.password_hash, s.created_ms, s.used_ms, s.expires_ms, s.lives_ms, s.address, s.agent, "        \
+    "s.factor_ms"
 #define REMOVED_MAX 200 /* sessions at a time; the next login removes what is left */
 
 /* ---- who it is --------------------------------------------------------------------------------------------------- */
@@ -28,15 +29,15 @@ static void put_key(struct sqlbuf *q, const struct login_key *key)
 }
 
 static const struct row_type session_rows =
-    ROWS(struct session_row,
-         FIELDS(struct session_row, id, user_id, password, created_ms, used_ms, expires_ms, lives_ms, address, agent));
+    ROWS(struct session_row, FIELDS(struct session_row, id, user_id, password, created_ms, used_ms, expires_ms,
+                                    lives_ms, address, agent, factor_ms));
 
 /* Behind the columns of the user. */
 static const struct row_type facts_rows =
     ROWS(struct login_facts, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP, SKIP,
          FIELDS(struct login_facts, session.id, session.user_id, session.password, session.created_ms, session.used_ms,
-                session.expires_ms, session.lives_ms, session.address, session.agent, now_ms, token.id, token.name,
-                token.scopes, token.expires_ms, token.used_ms));
+                session.expires_ms, session.lives_ms, session.address, session.agent, session.factor_ms, now_ms,
+                token.id, token.name, token.scopes, token.expires_ms, token.used_ms));
 
 static enum err read_facts(const struct store_session *s, const struct db_rows *rows, struct login_facts *out,
                            struct errctx *ec)
@@ -80,10 +81,11 @@ static enum err insert_session(struct store_session *s, const struct session_row
 {
     return store_exec(s, NULL, ec,
                       "INSERT INTO shardwheel_session (id, user_id, password_hash, created_ms, used_ms, expires_ms, "
-                      "lives_ms, address, agent) VALUES (?, ?, ?, " STORE_NOW_MS ", " STORE_NOW_MS ", " STORE_NOW_MS
-                      " + ?, ?, ?, ?)",
+                      "lives_ms, address, agent, factor_ms) VALUES (?, ?, ?, " STORE_NOW_MS ", " STORE_NOW_MS
+                      ", " STORE_NOW_MS " + ?, ?, ?, ?, IF(?, " STORE_NOW_MS ", NULL))",
                       row->id, row->user_id, row->password, row->lives_ms, row->lives_ms,
-                      sql_fitted(row->address, 64, TEXT_AS_IS), sql_fitted(row->agent, 200, TEXT_AS_IS));
+                      sql_fitted(row->address, 64, TEXT_AS_IS), sql_fitted(row->agent, 200, TEXT_AS_IS),
+                      row->factor_ms);
 }
 
 /* Those that are too many: the oldest. Expired ones go before them, for they were not used for longer than any that

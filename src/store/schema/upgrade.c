@@ -52,6 +52,7 @@ static const struct {
      "INT NULL COMMENT 'and when a run takes longer; 0: three times what 95 % of its last 30 runs took'"},
     {3, "shardwheel_job", "done_by",
      "VARCHAR(5) NULL COMMENT 'and when it has had no success of the day by then: HH:MM in its zone'"},
+    {3, "shardwheel_session", "factor_ms", "BIGINT NULL COMMENT 'when the second factor was shown; NULL: it was not'"},
 };
 
 enum err upgrade_check_version(int found, int own, struct errctx *ec)

@@ -224,6 +224,7 @@ static void a_session_is_found_with_its_user(void **state)
     assert_string_equal(facts.session.id, session_ids[0]);
     assert_string_equal(facts.session.agent, "it's");
     assert_int_equal(facts.session.expires_ms, facts.session.created_ms + 1000);
+    assert_int_equal(facts.session.factor_ms, 0);
     assert_in_range(facts.session.created_ms / 1000, before_s, facts.now_ms / 1000);
     assert_in_range(facts.now_ms / 1000, before_s, test_now_s());
     login_facts_fini(&facts);

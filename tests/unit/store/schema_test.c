@@ -412,7 +412,8 @@ static void tables_of_the_version_before_are_upgraded(void **state)
                                      "added column shardwheel_channel.quiet\n"
                                      "added column shardwheel_job.success_within_s\n"
                                      "added column shardwheel_job.longest_run_s\n"
-                                     "added column shardwheel_job.done_by\n");
+                                     "added column shardwheel_job.done_by\n"
+                                     "added column shardwheel_session.factor_ms\n");
     /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */
     char *upgraded = describe();
     assert_string_equal(upgraded, fresh);
