@@ -178,13 +178,18 @@ class Lies:
         self.provider = FalseProvider()
         self.node = world.node(keys=keys_of(self.provider))
 
-    def come_back(self, browser=None, **query):
-        """The end of a login, with what the provider says."""
-        browser = browser or Browser()
-        begun = browser.open(f"{self.node.url}/auth/oidc/login")
+    def begin(self, browser, back="/"):
+        """What the provider is asked."""
+        begun = browser.open(f"{self.node.url}/auth/oidc/login?return={back}")
         assert begun.status == 303, begun.text
         asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(begun.location).query))
         assert asked["code_challenge_method"] == "S256" and asked["nonce"] and asked["state"]
+        return asked
+
+    def come_back(self, browser=None, asked=None, **query):
+        """The end of a login, with what the provider says."""
+        browser = browser or Browser()
+        asked = asked or self.begin(browser)
         self.provider.authorize["c1"] = asked
         words = urllib.parse.urlencode({"code": "c1", "state": asked["state"], **query})
         return browser.open(f"{self.node.url}/auth/oidc/callback?{words}")
@@ -213,6 +218,46 @@ def test_what_is_right_comes_in(lies):
     browser = Browser()
     assert lies.come_back(browser).location == "../../"
     assert browser.session(lies.node.url)["username"] == "mallory"
+
+
+def begun_by(browser):
+    return [cookie for cookie in browser.jar if cookie.name.startswith("shardwheel_oidc_")]
+
+
+def sent_by(browser):
+    return sum(len(cookie.name) + len(cookie.value) + 3 for cookie in begun_by(browser))
+
+
+def test_logins_in_several_tabs_all_end(lies):
+    lies.provider.make_token = lambda nonce: lies.provider.key.sign(lies.provider.claims(nonce))
+    browser = Browser()
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        tabs = list(pool.map(lambda i: lies.begin(browser, f"/jobs?x={i}"), range(5)))
+    assert len(begun_by(browser)) == 5
+    for i in (3, 0, 4, 1, 2):
+        assert lies.come_back(browser, tabs[i]).location == f"../../jobs?x={i}"
+    assert not begun_by(browser) and browser.session(lies.node.url)["username"] == "mallory"
+
+
+@pytest.mark.parametrize("back, kept", [("/jobs", 5), ("/" + "a" * 999, 1), ("/" + "a" * 350, 4)], ids=range(3))
+def test_logins_that_another_site_begins_do_not_pile_up(lies, back, kept):
+    """What a browser sends stays far below the 8 KB that nginx takes; the last ones still end."""
+    lies.provider.make_token = lambda nonce: lies.provider.key.sign(lies.provider.claims(nonce))
+    browser = Browser()
+    tabs = []
+    for _ in range(20):
+        tabs.append(lies.begin(browser, back))
+        assert len(begun_by(browser)) <= 5 and sent_by(browser) < 4100
+    assert len(begun_by(browser)) == kept
+    assert why(lies.come_back(browser, tabs[-kept - 1])) == "state"
+    for asked in tabs[-kept:]:
+        assert lies.come_back(browser, asked).location == f"../..{back}"
+    # Cookies of others stay, and so does what only looks like one.
+    cookies = "; ".join(["xxl_job_login_token=x", *(f"shardwheel_oidc_{i:08x}=" + "b" * 900 for i in range(40)),
+                         "shardwheel_oidc_0000000g=y", "shardwheel_oidc_=z", "shardwheel_oidc_00000001", "other=1;;"])
+    answer = lies.node.request("GET", "/auth/oidc/login", headers={"Cookie": cookies})
+    gone = [line for line in answer.headers.get_all("Set-Cookie") if "=; Max-Age=0" in line]
+    assert [line.split("=")[0] for line in gone] == [f"shardwheel_oidc_{i:08x}" for i in range(16)]
 
 
 FORGED = {

@@ -5,6 +5,9 @@
  * so that the login may end on another node; a code that comes back without its cookie is somebody else's. All of this
  * waits for the provider, on a lane of its own: it holds up nobody who does something else.
  *
+ * Bound       A browser has LOGINS_MAX of these cookies at most, and COOKIES_SIZE of them: a login that is begun forgets
+ *             those that it was sent first, which are the oldest (RFC 6265, 5.4). Else a page that begins one after the
+ *             other would have the browser send more than a proxy takes.
  * Redirects   Go to the provider, or to a path of this console: never to a place that a request names.
  */
 #include "http/router.h"
@@ -18,8 +21,12 @@
 
 #define COOKIE_START "shardwheel_oidc_"
 #define COOKIE_LIFE "; Max-Age=600"
+#define COOKIE_PAST "; Max-Age=0"
 #define COOKIE_NAMED_BY 8 /* digits of the state: logins in several tabs do not meet */
 #define PAGE_MAX 1000
+#define LOGINS_MAX 5      /* of one browser, that have not ended */
+#define COOKIES_SIZE 4000 /* bytes of their cookies; nginx takes 8 KB for all that a browser sends */
+#define FORGOTTEN_MAX 16  /* by one answer: its headers have a bound in proxies, too */
 
 /* What the login page says; its texts are in web/src/i18n. */
 static const char *const fault_words[] = {
@@ -102,6 +109,47 @@ static void name_cookie(const char *state, char out[40])
     snprintf(out, 40, COOKIE_START "%.*s", COOKIE_NAMED_BY, state);
 }
 
+/* The first of our cookies from `at` on, and behind it; NULL: there is none. *len: with its name. */
+static const char *find_begun(const char *at, char name[40], size_t *len)
+{
+    const size_t start = sizeof COOKIE_START - 1;
+
+    while (*at) {
+        at += strspn(at, "; ");
+        *len = strcspn(at, ";");
+        if (!strncmp(at, COOKIE_START, start) && strspn(at + start, "0123456789abcdef") == COOKIE_NAMED_BY &&
+            at[start + COOKIE_NAMED_BY] == '=') {
+            snprintf(name, 40, "%.*s", (int)(start + COOKIE_NAMED_BY), at);
+            return at + *len;
+        }
+        at += *len;
+    }
+    return NULL;
+}
+
+/* Makes room for one more, of that length. */
+static bool forget_oldest(const struct route_call *call, struct http_response *r, size_t more)
+{
+    const char *header = request_get_header(call->q, "Cookie");
+    size_t count = 1, size = more, len, forgotten = 0;
+    char name[40];
+
+    for (const char *at = header ? header : ""; (at = find_begun(at, name, &len));) {
+        count++;
+        size += len;
+    }
+    for (const char *at = header ? header : ""; (at = find_begun(at, name, &len));) {
+        if ((count <= LOGINS_MAX && size <= COOKIES_SIZE) || forgotten == FORGOTTEN_MAX)
+            break;
+        if (!visitor_set_cookie(call, r, name, "", COOKIE_PAST))
+            return false;
+        forgotten++;
+        count--;
+        size -= len;
+    }
+    return true;
+}
+
 static bool set_cookie(const struct route_call *call, struct http_response *r, const struct oidc_flow *flow,
                        const char *page)
 {
@@ -112,7 +160,8 @@ static bool set_cookie(const struct route_call *call, struct http_response *r, c
     buf_printf(&value, "%s.%s.%s.", flow->state, flow->nonce, flow->verifier);
     for (const char *c = page; *c; c++)
         buf_printf(&value, "%02x", (unsigned char)*c);
-    bool good = !buf_failed(&value) && visitor_set_cookie(call, r, name, value.data, COOKIE_LIFE);
+    bool good = !buf_failed(&value) && forget_oldest(call, r, strlen(name) + 1 + value.len) &&
+                visitor_set_cookie(call, r, name, value.data, COOKIE_LIFE);
     buf_fini(&value);
     return good;
 }
@@ -257,7 +306,7 @@ static void finish(const struct route_call *call, struct http_response *r, const
     char name[40];
 
     name_cookie(flow->state, name);
-    if (!visitor_set_cookie(call, r, name, "", "; Max-Age=0")) {
+    if (!visitor_set_cookie(call, r, name, "", COOKIE_PAST)) {
         response_set_error(r, 500, "out of memory for the answer");
     } else if (!put_own_url(call, OIDC_CALLBACK, &own)) {
         response_set_error(r, 400, "the request names no host");
