@@ -5,8 +5,8 @@
  * so that the login may end on another node; a code that comes back without its cookie is somebody else's. All of this
  * waits for the provider, on a lane of its own: it holds up nobody who does something else.
  *
- * Bound       A browser has LOGINS_MAX of these cookies at most, and COOKIES_SIZE of them: a login that is begun forgets
- *             those that it was sent first, which are the oldest (RFC 6265, 5.4). Else a page that begins one after the
+ * Bound       A browser has LOGINS_MAX of these cookies at most, of COOKIES_SIZE bytes: a login that is begun forgets
+ *             those that were sent first, which are the oldest (RFC 6265, 5.4). Else a page that begins one after the
  *             other would have the browser send more than a proxy takes.
  * Redirects   Go to the provider, or to a path of this console: never to a place that a request names.
  */
