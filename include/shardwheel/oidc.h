@@ -61,15 +61,17 @@ struct oidc_flow {
 /* Why a login did not work: a word for each, which http puts into the address of the login page. */
 enum oidc_fault {
     OIDC_FINE,
-    OIDC_AWAY,   /* the provider does not answer, or what it says cannot be used */
-    OIDC_DENIED, /* it says no: the person did not want to, or may not */
-    OIDC_CODE,   /* it does not take the code: used before, or too old */
-    OIDC_CLIENT, /* it does not take our client id or secret */
-    OIDC_TOKEN,  /* its token is not good: log has why */
-    OIDC_NAME,   /* it tells no name */
+    OIDC_AWAY,        /* the provider does not answer, or what it says cannot be used */
+    OIDC_CERTIFICATE, /* its certificate is not one that `ca` vouches for, or of another host */
+    OIDC_DENIED,      /* it says no: the person did not want to, or may not */
+    OIDC_CODE,        /* it does not take the code: used before, or too old */
+    OIDC_CLIENT,      /* it does not take our client id or secret */
+    OIDC_TOKEN,       /* its token is not good: log has why */
+    OIDC_NAME,        /* it tells no name */
 };
 
-/* New secrets for `flow`, and the address to which the browser goes. ERR_LOST: OIDC_AWAY. */
+/* New secrets for `flow`, and the address to which the browser goes. ERR_LOST: OIDC_AWAY; ERR_DENIED:
+ * OIDC_CERTIFICATE. */
 MUST_CHECK enum err oidc_begin(struct oidc *o, const char *redirect_uri, struct oidc_flow *flow, struct buf *url,
                                struct errctx *ec);
 
@@ -98,12 +100,13 @@ MUST_CHECK enum err oidc_get_logout(struct oidc *o, const char *back, struct buf
 /* ---- for doctor -------------------------------------------------------------------------------------------------- */
 
 enum oidc_finding {
-    OIDC_FINDING_AWAY,      /* no answer, or no discovery document */
-    OIDC_FINDING_ISSUER,    /* it names another issuer */
-    OIDC_FINDING_ENDPOINTS, /* a page that is needed is missing, or is not https */
-    OIDC_FINDING_KEYS,      /* no key that could sign a token */
-    OIDC_FINDING_CLIENT,    /* it does not take client id and secret */
-    OIDC_FINDING_CLOCK,     /* its clock and ours differ by more than skew_ms */
+    OIDC_FINDING_AWAY,        /* no answer, or no discovery document */
+    OIDC_FINDING_CERTIFICATE, /* as OIDC_CERTIFICATE */
+    OIDC_FINDING_ISSUER,      /* it names another issuer */
+    OIDC_FINDING_ENDPOINTS,   /* a page that is needed is missing, or is not https */
+    OIDC_FINDING_KEYS,        /* no key that could sign a token */
+    OIDC_FINDING_CLIENT,      /* it does not take client id and secret */
+    OIDC_FINDING_CLOCK,       /* its clock and ours differ by more than skew_ms */
 };
 /* Asks the provider, three times at most. `tell` is called with each finding and a sentence. */
 void oidc_examine(struct oidc *o, void (*tell)(void *arg, enum oidc_finding finding, const char *text), void *arg);

@@ -14,13 +14,19 @@ struct examiner {
     void *arg;
 };
 
+static enum oidc_finding judge(enum err e, enum oidc_finding other)
+{
+    return e == ERR_DENIED ? OIDC_FINDING_CERTIFICATE : other;
+}
+
 static void examine_keys(const struct examiner *x, const struct oidc_places *places)
 {
     struct errctx ec = {{0}};
     char *keys = NULL;
+    enum err e = oidc_find_keys(x->o, places, /*newer=*/true, &keys, &ec);
 
-    if (oidc_find_keys(x->o, places, /*newer=*/true, &keys, &ec)) {
-        x->tell(x->arg, OIDC_FINDING_KEYS, ec.text);
+    if (e) {
+        x->tell(x->arg, judge(e, OIDC_FINDING_KEYS), ec.text);
         return;
     }
     if (keys_count(keys) <= 0) {
@@ -53,8 +59,10 @@ static void examine_client(const struct examiner *x, const struct oidc_places *p
     oidc_put_field(&form, "code", "asked-by-shardwheelctl-doctor");
     oidc_put_field(&form, "redirect_uri", "https://localhost/");
     oidc_put_field(&form, "code_verifier", "asked-by-shardwheelctl-doctor-asked-by-shardwheelctl-doctor");
-    if (buf_failed(&form) || oidc_ask_token(x->o, places, &form, &answer, &ec)) {
-        x->tell(x->arg, OIDC_FINDING_AWAY, ec.text);
+    enum err e = buf_failed(&form) ? err_set(&ec, ERR_NOMEM, "out of memory")
+                                   : oidc_ask_token(x->o, places, &form, &answer, &ec);
+    if (e) {
+        x->tell(x->arg, judge(e, OIDC_FINDING_AWAY), ec.text);
     } else {
         struct document *d = document_parse(answer.body.data);
         const char *error = d ? document_get_text(d, "error") : NULL;

@@ -236,10 +236,17 @@ static enum err perform(CURL *easy, const struct place *place, struct call *call
     call->answer.status = (int)status;
     if (call->too_long)
         return err_set(ec, ERR_LOST, "%s: the answer has more than %zu bytes", place->host, FETCH_MAX);
-    if (code != CURLE_OK)
-        return err_set(ec, ERR_LOST, "%s does not answer: %s", place->host,
-                       reason[0] ? reason : curl_easy_strerror(code));
-    return ERR_OK;
+    if (!reason[0])
+        reason = curl_easy_strerror(code);
+    if (code == CURLE_SSL_CACERT_BADFILE)
+        return err_set(ec, ERR_DENIED, "shardwheel.oidc.ca cannot be used: %s", reason);
+    if (code == CURLE_PEER_FAILED_VERIFICATION && call->f->ca[0])
+        return err_set(ec, ERR_DENIED, "the certificate of %s is refused: %s; shardwheel.oidc.ca is %s", place->host,
+                       reason, call->f->ca);
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        return err_set(ec, ERR_DENIED, "the certificate of %s is refused: %s; shardwheel.oidc.ca is not set",
+                       place->host, reason);
+    return code == CURLE_OK ? ERR_OK : err_set(ec, ERR_LOST, "%s does not answer: %s", place->host, reason);
 }
 
 void fetch_answer_fini(struct fetch_answer *answer)

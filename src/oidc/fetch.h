@@ -41,7 +41,7 @@ MUST_CHECK enum err fetch_begin(struct errctx *ec);
 void fetch_end(void);
 /* https, or http on a loopback address; ERR_INPUT says what is wrong. Pure. */
 MUST_CHECK enum err fetch_check_url(const char *url, struct errctx *ec);
-/* ERR_LOST: no answer, whose reason names the host. */
+/* ERR_LOST: no answer, whose reason names the host; ERR_DENIED: its certificate is not taken, or cannot be examined. */
 MUST_CHECK enum err fetch(const struct fetcher *f, const struct fetch_request *request, struct fetch_answer *out,
                           struct errctx *ec);
 

@@ -204,6 +204,12 @@ static enum err fail(enum oidc_fault *out, enum oidc_fault fault, enum err e)
     return e;
 }
 
+/* A page of the provider could not be asked. */
+static enum err fail_to_ask(enum oidc_fault *out, enum err e)
+{
+    return fail(out, e == ERR_DENIED ? OIDC_CERTIFICATE : OIDC_AWAY, e);
+}
+
 /* What the token page says instead of tokens. */
 static enum err judge_refusal(const struct fetch_answer *answer, enum oidc_fault *fault, struct errctx *ec)
 {
@@ -238,7 +244,7 @@ static enum err get_tokens(struct oidc *o, const struct oidc_places *places, con
     e = buf_failed(&form) ? err_set(ec, ERR_NOMEM, "out of memory") : oidc_ask_token(o, places, &form, &answer, ec);
     buf_fini(&form);
     if (e)
-        return fail(fault, OIDC_AWAY, e);
+        return fail_to_ask(fault, e);
     if (answer.status != 200) {
         e = judge_refusal(&answer, fault, ec);
     } else if (!(*out = document_parse(answer.body.data)) || !document_get_text(*out, "id_token")) {
@@ -260,7 +266,7 @@ static enum err verify(struct oidc *o, const struct oidc_places *places, const c
         char *keys = NULL;
         enum err e = oidc_find_keys(o, places, /*newer=*/i > 0, &keys, ec);
         if (e)
-            return fail(fault, OIDC_AWAY, e);
+            return fail_to_ask(fault, e);
         verdict = keys_verify(token, keys, claims, ec);
         free(keys);
     }
@@ -307,7 +313,7 @@ static enum err ask_userinfo(struct oidc *o, const struct oidc_places *places, c
         return ERR_OK;
     e = fetch(&o->fetcher, &(struct fetch_request){.url = places->userinfo, .bearer = access}, &answer, ec);
     if (e)
-        return fail(fault, OIDC_AWAY, e);
+        return fail_to_ask(fault, e);
     struct document *d = answer.status == 200 ? document_parse(answer.body.data) : NULL;
     subject = d ? document_get_text(d, "sub") : NULL;
     if (answer.status != 200)
@@ -368,7 +374,9 @@ enum err oidc_finish(struct oidc *o, const char *redirect_uri, const struct oidc
     enum oidc_finding finding;
     enum err e = oidc_find_places(o, &places, &finding, ec);
 
-    *fault = e ? OIDC_AWAY : OIDC_FINE;
+    *fault = OIDC_FINE;
+    if (e)
+        return fail_to_ask(fault, e);
     if (!e)
         e = check_answer(o, &places, answer, fault, ec);
     if (!e)

@@ -95,6 +95,8 @@ static enum err ask_places(struct oidc *o, struct oidc_places *out, enum oidc_fi
     if (buf_failed(&url))
         return err_set(ec, ERR_NOMEM, "out of memory");
     e = fetch(&o->fetcher, &(struct fetch_request){.url = url.data}, &answer, ec);
+    if (e == ERR_DENIED)
+        *finding = OIDC_FINDING_CERTIFICATE;
     if (!e && answer.status != 200)
         e = err_set(ec, ERR_LOST, "%s answers %d", url.data, answer.status);
     else if (!e)

@@ -7,6 +7,7 @@ import urllib.parse
 
 import pytest
 
+from harness.certificates import Authority
 from harness.doctor import examine
 from harness.node import options, run_shardwheel
 from harness.oidc import CLIENT, SECRET, Browser, FalseProvider, Key, Provider, encoded, why
@@ -167,6 +168,67 @@ def test_a_java_admin_lets_nobody_in_by_a_password(site):
     for password in (stored, "", "x"):
         answer = site.nodes[0].post("/api/v1/session", {"username": "bob", "password": password})
         assert answer.status in (400, 401), answer
+
+
+# ---- a provider whose CA is the company's own ------------------------------------------------------------------------
+
+
+class SafeSite:
+    """One provider with a certificate of its host, one with that of another, and the authorities."""
+
+    def __init__(self, world, folder):
+        self.world = world
+        self.port = free_ports()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.authority, self.stranger = (Authority(folder, name) for name in ("company", "stranger"))
+        self.providers = {}
+        for name, host in (("own", "127.0.0.1"), ("another", "login.example.com")):
+            (folder / name).mkdir()
+            provider = Provider(folder / name, [f"{self.url}/auth/oidc/callback"], [f"{self.url}/login"],
+                                tls=self.authority.issue(name, host))
+            provider.write_people(ann={"groups": ["ops"]})
+            self.providers[name] = provider.start(Key("first"))
+
+    def keys(self, provider, ca):
+        files = {"company": self.authority.ca, "stranger": self.stranger.ca, "absent": "/nonexistent/ca.pem",
+                 "empty": "/dev/null", "none": ""}
+        return {**keys_of(self.providers[provider]), "server.port": self.port, "shardwheel.oidc.ca": files[ca]}
+
+
+@pytest.fixture(scope="module")
+def safe(make_module_world, mariadb, tmp_path_factory):
+    safe = SafeSite(make_module_world(mariadb), tmp_path_factory.mktemp("safe"))
+    yield safe
+    for provider in safe.providers.values():
+        provider.stop()
+
+
+def test_a_provider_with_a_ca_of_its_own(safe):
+    node = safe.world.node(keys=safe.keys("own", "company"))
+    browser = Browser(safe.authority.ca)
+    assert browser.open(browser.log_in(node.url, safe.providers["own"], "ann")).location == "../../jobs?x=1"
+    assert browser.session(node.url)["role"] == "admin"
+    found = examine(safe.world, keys={**safe.world.keys(), **safe.keys("own", "company")})
+    assert [f for f in found.findings if f["code"].startswith("oidc") and f["level"] != "ok"] == []
+    assert node.terminate() == 0
+
+
+@pytest.mark.parametrize("provider, ca, words", [
+    ("own", "none", "shardwheel.oidc.ca is not set"), ("own", "stranger", "stranger-ca.pem"),
+    ("own", "absent", "shardwheel.oidc.ca cannot be used"), ("own", "empty", "shardwheel.oidc.ca"),
+    ("another", "company", "127.0.0.1")])
+def test_certificates_that_nobody_vouches_for(safe, provider, ca, words):
+    """Refused in the login page, in the log and by doctor, before anything secret is sent."""
+    keys = safe.keys(provider, ca)
+    node = safe.world.node(keys=keys)
+    assert why(Browser().open(f"{node.url}/auth/oidc/login")) == "certificate"
+    line = [line for line in node.log_text().splitlines() if "event=oidc_login_refused" in line][-1]
+    assert "why=certificate" in line and words in line, line
+    assert node.post("/api/v1/session", {"username": "admin", "password": "wrong"}).status == 401
+    assert node.terminate() == 0
+    found = examine(safe.world, keys={**safe.world.keys(), **keys})
+    told = found.find("oidc_certificate")
+    assert len(told) == 1 and words in told[0]["what"] and not found.find("oidc_away"), found.findings
 
 
 # ---- a provider that lies --------------------------------------------------------------------------------------------

@@ -14,8 +14,10 @@ static void tell(void *arg, enum oidc_finding finding, const char *text)
         const char *code, *change;
     } findings[] = {
         [OIDC_FINDING_AWAY] = {"oidc_away",
-                               "Check shardwheel.oidc.issuer, and whether this machine reaches the provider; for a CA "
-                               "of your own shardwheel.oidc.ca."},
+                               "Check shardwheel.oidc.issuer, and whether this machine reaches the provider."},
+        [OIDC_FINDING_CERTIFICATE] = {"oidc_certificate",
+                                      "Set shardwheel.oidc.ca to a file with the CA certificate of the provider, and "
+                                      "name the host in shardwheel.oidc.issuer as its certificate does."},
         [OIDC_FINDING_ISSUER] = {"oidc_issuer", "Set shardwheel.oidc.issuer to what the provider says."},
         [OIDC_FINDING_ENDPOINTS] = {"oidc_endpoints", "Ask who runs the provider."},
         [OIDC_FINDING_KEYS] = {"oidc_keys", "Let the provider sign tokens by RS256 or ES256."},
@@ -78,8 +80,8 @@ static enum err check_mapping(struct doctor *d, struct errctx *ec)
 
 const struct doctor_check doctor_login_checks[] = {
     {"oidc", "OpenID Connect is not used, or its provider answers as it should.",
-     (const char *const[]){"oidc_unusable", "oidc_away", "oidc_issuer", "oidc_endpoints", "oidc_keys", "oidc_client",
-                           "oidc_clock", NULL},
+     (const char *const[]){"oidc_unusable", "oidc_away", "oidc_certificate", "oidc_issuer", "oidc_endpoints",
+                           "oidc_keys", "oidc_client", "oidc_clock", NULL},
      DOCTOR_NOTHING, check_oidc},
     {"login_mapping", "Groups of a provider of logins have their roles.",
      (const char *const[]){"login_mapping_wrong", "login_mapping_empty", NULL}, DOCTOR_NOTHING, check_mapping},

@@ -30,8 +30,9 @@
 
 /* What the login page says; its texts are in web/src/i18n. */
 static const char *const fault_words[] = {
-    [OIDC_FINE] = "broken",   [OIDC_AWAY] = "away",   [OIDC_DENIED] = "denied", [OIDC_CODE] = "code",
-    [OIDC_CLIENT] = "client", [OIDC_TOKEN] = "token", [OIDC_NAME] = "name",
+    [OIDC_FINE] = "broken",   [OIDC_AWAY] = "away", [OIDC_CERTIFICATE] = "certificate",
+    [OIDC_DENIED] = "denied", [OIDC_CODE] = "code", [OIDC_CLIENT] = "client",
+    [OIDC_TOKEN] = "token",   [OIDC_NAME] = "name",
 };
 
 /* ---- redirects --------------------------------------------------------------------------------------------------- */
@@ -227,9 +228,10 @@ static void answer_begin(const struct route_call *call, struct http_response *r)
 
     if (!put_own_url(call, OIDC_CALLBACK, &own))
         response_set_error(r, 400, "the request names no host");
-    else if (oidc_begin(call->h->opts.oidc, own.data, &flow, &url, &ec)) {
-        note(call, "away", ec.text);
-        go_to_login(call, r, "away");
+    else if ((e = oidc_begin(call->h->opts.oidc, own.data, &flow, &url, &ec))) {
+        const char *why = fault_words[e == ERR_DENIED ? OIDC_CERTIFICATE : OIDC_AWAY];
+        note(call, why, ec.text);
+        go_to_login(call, r, why);
     } else if (!set_cookie(call, r, &flow, page && is_page(page) ? page : "/"))
         response_set_error(r, 500, "out of memory for the answer");
     else

@@ -2,6 +2,7 @@
 // An OpenID provider (certified: oidc-provider) with one client, whose people stand in a file that is read at each
 // question. Usage: node provider.mjs OPTIONS.json
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
 import Provider from 'oidc-provider'
 
 const options = JSON.parse(readFileSync(process.argv[2], 'utf8'))
@@ -30,4 +31,8 @@ const provider = new Provider(options.issuer, {
   },
 })
 provider.on('server_error', (_, error) => console.error(error))
-provider.listen(options.port, '127.0.0.1', () => console.log('ready'))
+const ready = () => console.log('ready')
+if (options.tls) {
+  const pem = readFileSync(options.tls)
+  createServer({ cert: pem, key: pem }, provider.callback()).listen(options.port, '127.0.0.1', ready)
+} else provider.listen(options.port, '127.0.0.1', ready)

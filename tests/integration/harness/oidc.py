@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import re
+import ssl
 import threading
 import time
 import urllib.error
@@ -65,10 +66,12 @@ class Key:
 
 
 class Provider:
+    """`tls`: PEM file with its certificate and key."""
+
     def __init__(self, folder, redirects, after_logout, **more):
         self.folder = str(folder)
         self.port = free_ports()
-        self.issuer = f"http://127.0.0.1:{self.port}"
+        self.issuer = f"http{'s' if more.get('tls') else ''}://127.0.0.1:{self.port}"
         self.people_path = os.path.join(self.folder, "people.json")
         self.options = {"issuer": self.issuer, "port": self.port, "secret": SECRET, "redirects": redirects,
                         "afterLogout": after_logout, "people": self.people_path, **more}
@@ -90,7 +93,8 @@ class Provider:
         self.process = Process(f"provider-{self.starts}", ["node", oidc_provider(), path],
                                os.path.join(self.folder, f"provider-{self.starts}.log"))
         self.process.start()
-        wait_until(lambda: urllib.request.urlopen(f"{self.issuer}/jwks", timeout=5).status == 200, 60,
+        trusting = ssl._create_unverified_context()
+        wait_until(lambda: urllib.request.urlopen(f"{self.issuer}/jwks", timeout=5, context=trusting).status == 200, 60,
                    "the provider to answer")
         return self
 
@@ -207,9 +211,11 @@ class Browser:
     """Cookies, and one step at a time. A node and a provider on one host are told apart by nothing but their ports,
     which cookies do not see; their names differ."""
 
-    def __init__(self):
+    def __init__(self, ca=None):
         self.jar = http.cookiejar.CookieJar()
-        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar), _Stay)
+        self.opener = urllib.request.build_opener(
+            urllib.request.HTTPCookieProcessor(self.jar), _Stay,
+            urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=ca)))
 
     def open(self, url, form=None):
         data = urllib.parse.urlencode(form).encode() if form is not None else None

@@ -19,6 +19,7 @@ export default {
     name: 'Your organization sent no name that can be used here. Ask an administrator.',
     groups: 'Your groups give more executor groups than a user can have. Ask an administrator.',
     away: 'The login of your organization does not answer. Try again later.',
+    certificate: 'The login of your organization has a certificate that is not accepted here. Ask an administrator.',
     denied: 'Your organization refused the login.',
     state: 'This login was not started in this browser, or has expired. Log in again.',
     code: 'The login took too long, or was used before. Log in again.',

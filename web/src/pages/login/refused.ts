@@ -11,6 +11,7 @@ const REASONS: Record<Reason, true> = {
   name: true,
   groups: true,
   away: true,
+  certificate: true,
   denied: true,
   state: true,
   code: true,
