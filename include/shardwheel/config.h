@@ -104,6 +104,9 @@ enum ctl_verb {
     CTL_STOP,
     CTL_EXPORT,
     CTL_APPLY,
+    CTL_ALARM_RULES,
+    CTL_SET_ALARM_RULE,
+    CTL_DELETE_ALARM_RULE,
 };
 #define CTL_SETTINGS_MAX 32
 #define CTL_WORDS_MAX 3
@@ -111,12 +114,13 @@ struct config_ctl {
     enum ctl_verb verb; /* never CTL_NONE in a loaded config with CONFIG_CTL */
     const char *node;   /* of drain and undrain; else NULL */
     int64_t number;     /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
-    int64_t log_id;     /* of kill and log; of cancel-later the later row; of flow run-show, cancel and rerun the run */
+    int64_t log_id;     /* of kill and log; of cancel-later the later row; of flow run-show, cancel and rerun the run;
+                         * of delete-alarm-rule the rule */
     bool follow;        /* of log and runs */
     bool verbose;       /* of doctor */
     bool ask_executors; /* of doctor */
     const char *zone;   /* of set-zone; else NULL */
-    const char *group;  /* of alarm-test, jobs, runs and export: an app name; NULL: all */
+    const char *group;  /* of alarm-test, jobs, runs, export and set-alarm-rule: an app name; NULL: all */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
     int64_t job;        /* of job, set-job, trigger, why and flow from-children; else 0 */
     struct ctl_setting {
@@ -124,7 +128,7 @@ struct config_ctl {
         const char *value;
     } settings[CTL_SETTINGS_MAX]; /* of commands that take some, in their order */
     size_t setting_count;
-    const char *words[CTL_WORDS_MAX]; /* of runs, start, stop and the other flow commands: what stands behind them */
+    const char *words[CTL_WORDS_MAX]; /* of runs, start, stop, set-alarm-rule and the other flow commands */
     size_t word_count;
     bool json;
     bool force;

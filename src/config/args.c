@@ -170,8 +170,8 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
         if (*find_flag(args, i) && !(form->flags & 1u << i))
             return bad_usage(args, ec, ctl_flags[i].name, ctl_flags[i].misplaced);
     if (args->ctl.group && form->verb != CTL_ALARM_TEST && form->verb != CTL_JOBS && form->verb != CTL_RUNS &&
-        form->verb != CTL_EXPORT)
-        return bad_usage(args, ec, "--group", "it goes with alarm-test, jobs, runs and export");
+        form->verb != CTL_EXPORT && form->verb != CTL_SET_ALARM_RULE)
+        return bad_usage(args, ec, "--group", "it goes with alarm-test, jobs, runs, export and set-alarm-rule");
     if (args->ctl.wait_ms && !form->wait_ms)
         return bad_usage(args, ec, "--wait", "it goes with drain, release, reshard and doctor");
     if (form->verb == CTL_SET_JOB && !args->ctl.setting_count)

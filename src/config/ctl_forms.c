@@ -52,6 +52,8 @@ WORDS(flow, 1, 1, "the flow's name must follow");
 WORDS(any_flow, 0, 1, "");
 WORDS(any_job, 0, 1, "");
 WORDS(one_job, 1, 1, "the job must follow: its id, its name, or AppName/name");
+WORDS(kind, 1, 1, "the kind of the rule must follow: no_success, long_run, not_done, few_executors or late_shard");
+NUMBER(log_id, rule, 1, INT64_MAX, "the id of the rule must follow", "expected the id of a rule");
 WORDS(step, 3, 3, "the id of the flow run, the step's name and what to do must follow");
 WORDS(versions, 3, 3, "the flow's name and two versions must follow");
 
@@ -69,6 +71,12 @@ const struct ctl_form ctl_forms[] = {
     {"apply", CTL_APPLY, "-f FILE [--dry-run] [--json]", NULL, DRY_RUN | JSON | SETTINGS, 0,
      "make jobs and flows as such a document has them. FILE -: read stdin. --dry-run: show the differences; "
      "status 2 if there are any"},
+    {"alarm-rules", CTL_ALARM_RULES, "[--json]", NULL, JSON, 0, "list the rules of alarms on what did not happen"},
+    {"set-alarm-rule", CTL_SET_ALARM_RULE, "KIND --limit N|--done-by HH:MM [--tag TAG] [--group APP] [--json]", &kind,
+     JSON | SETTINGS, 0,
+     "add the rule of this kind, tag and group, or change its limit. KIND: no_success, long_run, not_done, "
+     "few_executors, late_shard"},
+    {"delete-alarm-rule", CTL_DELETE_ALARM_RULE, "ID", &rule, 0, 0, "delete a rule"},
     {"shards", CTL_SHARDS, "[--json]", NULL, JSON, 0, "show the owner and the progress of each shard"},
     {"nodes", CTL_NODES, "[--json]", NULL, JSON, 0, "show the nodes and their state"},
     {"drain", CTL_DRAIN, "NODE [--force] [--wait S]", &node, FORCE, 30 * SECOND_MS,
@@ -186,15 +194,16 @@ static void put_entry(struct buf *out, const char *name, const char *line, const
 
 void config_write_ctl_usage(struct buf *out)
 {
-    buf_puts(
-        out,
-        "usage: shardwheelctl COMMAND [--config FILE]... [--KEY=VALUE]...   (or: shardwheel ctl COMMAND ...)\n"
-        "\n"
-        "Shows and controls a cluster. jobs, runs, start, stop, export and apply use the API of a node, with the URL\n"
-        "and the token of shardwheel.ctl.url and shardwheel.ctl.token (or SHARDWHEEL_CTL_URL, SHARDWHEEL_CTL_TOKEN).\n"
-        "All others use the database of the nodes, with their configuration. kill and log also connect to the\n"
-        "executor of the run; doctor also connects to ZooKeeper and the nodes.\n"
-        "\n");
+    buf_puts(out,
+             "usage: shardwheelctl COMMAND [--config FILE]... [--KEY=VALUE]...   (or: shardwheel ctl COMMAND ...)\n"
+             "\n"
+             "Shows and controls a cluster. jobs, runs, start, stop, export, apply and those of alarm rules use the "
+             "API of a\n"
+             "node, with the URL and the token of shardwheel.ctl.url and shardwheel.ctl.token (or SHARDWHEEL_CTL_URL,\n"
+             "SHARDWHEEL_CTL_TOKEN).\n"
+             "All others use the database of the nodes, with their configuration. kill and log also connect to the\n"
+             "executor of the run; doctor also connects to ZooKeeper and the nodes.\n"
+             "\n");
     for (size_t i = 0; i < ctl_form_count; i++)
         put_entry(out, ctl_forms[i].name, ctl_forms[i].line, ctl_forms[i].help);
     buf_putc(out, '\n');

@@ -132,9 +132,15 @@ static const struct command {
 };
 
 static enum err (*const remote_commands[])(struct ctl *c, struct remote *r, struct errctx *ec) = {
-    [CTL_JOBS - CTL_JOBS] = remote_list_jobs,   [CTL_RUNS - CTL_JOBS] = remote_list_runs,
-    [CTL_START - CTL_JOBS] = remote_switch_job, [CTL_STOP - CTL_JOBS] = remote_switch_job,
-    [CTL_EXPORT - CTL_JOBS] = remote_export,    [CTL_APPLY - CTL_JOBS] = remote_apply,
+    [CTL_JOBS - CTL_JOBS] = remote_list_jobs,
+    [CTL_RUNS - CTL_JOBS] = remote_list_runs,
+    [CTL_START - CTL_JOBS] = remote_switch_job,
+    [CTL_STOP - CTL_JOBS] = remote_switch_job,
+    [CTL_EXPORT - CTL_JOBS] = remote_export,
+    [CTL_APPLY - CTL_JOBS] = remote_apply,
+    [CTL_ALARM_RULES - CTL_JOBS] = remote_list_rules,
+    [CTL_SET_ALARM_RULE - CTL_JOBS] = remote_set_rule,
+    [CTL_DELETE_ALARM_RULE - CTL_JOBS] = remote_delete_rule,
 };
 
 static int run_remote(struct ctl *c)

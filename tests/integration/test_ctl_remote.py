@@ -167,6 +167,60 @@ def test_a_document_that_is_none(site, content, said):
     assert "No such file" in site.refused("apply", "-f", path + ".none")
 
 
+@pytest.mark.asan
+def test_rules_of_alarms_are_set_and_deleted(site):
+    def said(*arguments):
+        return json.loads(site.said("set-alarm-rule", *arguments, "--json"))
+
+    first = said("no_success", "--limit", 86400, "--tag", "billing")
+    assert first["outcome"] == "added" and said("no_success", "--limit", 3600)["id"] != first["id"]
+    assert said("no_success", "--tag", "billing", "--limit", 86400) == {**first, "outcome": "is so already"}
+    assert said("no_success", "--tag=billing", "--limit=7200") == {**first, "limit": 7200, "outcome": "changed"}
+    assert site.said("set-alarm-rule", "not_done", "--done-by", "06:00", "--group", "orders").endswith(
+        ", not_done, 06:00: added\n")
+    assert said("not_done", "--done-by", "06:30", "--group", "orders")["outcome"] == "changed"
+    said("long_run", "--limit", 0)
+    said("few_executors", "--group", "orders", "--limit", 2)
+    lines = [line.split(maxsplit=4)[1:] for line in site.said("alarm-rules").splitlines()]
+    assert lines == [["KIND", "TAG", "GROUP", "LIMIT"], ["no_success", "billing", "-", "7200 s"],
+                     ["no_success", "-", "-", "3600 s"], ["not_done", "-", "orders", "06:30"],
+                     ["long_run", "-", "-", "3 times the usual"], ["few_executors", "-", "orders", "2 executors"]]
+    rules = json.loads(site.said("alarm-rules", "--json"))["items"]
+    assert rules == site.admin.good("GET", "/alarms/rules")["items"] and rules[0]["id"] == first["id"]
+    for rule in rules:
+        assert site.said("delete-alarm-rule", rule["id"]) == f"rule {rule['id']}: deleted\n"
+    assert site.said("alarm-rules").count("\n") == 1
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("arguments, said", [
+    (("set-alarm-rule", "no_success"), "--limit must be given"),
+    (("set-alarm-rule", "no_success", "--limit", 60, "--done-by", "06:00"), "exclude each other"),
+    (("set-alarm-rule", "no_success", "--limit", "many"), '--limit: expected a number, 0 to 2147483647, not "many"'),
+    (("set-alarm-rule", "no_success", "--limit", 59), "limit: a rule of kind no_success needs seconds from 60"),
+    (("set-alarm-rule", "no_success", "--limit", ""), "--limit: expected a number"),
+    (("set-alarm-rule", "not_done", "--done-by", ""), "--done-by: expected a time of day"),
+    (("set-alarm-rule", "not_done", "--done-by", "6"), "doneBy must be a time of day"),
+    (("set-alarm-rule", "no-success", "--limit", 60), "kind must be one of"),
+    (("set-alarm-rule", "", "--limit", 60), "kind"),
+    (("set-alarm-rule", "no_success", "--limit", 60, "--colour", "red"), "--limit, --done-by, --tag and --group"),
+    (("set-alarm-rule", "late_shard", "--limit", 60, "--tag", "a"), "tag: a rule of kind late_shard"),
+    (("set-alarm-rule", "no_success", "--limit", 60, "--tag", "x" * 200), "tag"),
+    (("delete-alarm-rule", 999999), "there is no such rule")], ids=range(13))
+def test_a_rule_that_cannot_be(site, arguments, said):
+    assert said in site.refused(*arguments)
+    assert site.admin.good("GET", "/alarms/rules")["items"] == []
+
+
+def test_a_line_of_rules_that_is_wrong(site):
+    assert "the kind of the rule must follow" in site.refused("set-alarm-rule", status=2)
+    assert "expected the id of a rule" in site.refused("delete-alarm-rule", "no_success", status=2)
+    assert "nothing follows that command" in site.refused("alarm-rules", "all", status=2)
+    reads = {"SHARDWHEEL_CTL_TOKEN": site.reader}
+    assert site.said("alarm-rules", **reads).count("\n") == 1
+    assert "no right" in site.refused("set-alarm-rule", "no_success", "--limit", 60, **reads)
+
+
 @contextlib.contextmanager
 def followed(site, *arguments):
     """The runs that it tells, one after the other. Where it tells no more for long, a test fails, and does not hang."""

@@ -150,9 +150,13 @@ enum err remote_ask(struct remote *r, const char *method, const char *path, cons
     r->reason[0] = '\0';
     code = curl_easy_setopt(r->easy, CURLOPT_URL, url.data);
     if (!code)
+        code = curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, NULL);
+    if (!code)
         code = curl_easy_setopt(r->easy, CURLOPT_HTTPGET, 1L);
     if (!code && strcmp(method, "GET") != 0) {
-        code = curl_easy_setopt(r->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(body ? strlen(body) : 0));
+        code = curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, method);
+        code =
+            code ? code : curl_easy_setopt(r->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(body ? strlen(body) : 0));
         code = code ? code : curl_easy_setopt(r->easy, CURLOPT_POSTFIELDS, body ? body : "");
     }
     if (!code)

@@ -49,5 +49,8 @@ MUST_CHECK enum err remote_list_runs(struct ctl *c, struct remote *r, struct err
 MUST_CHECK enum err remote_switch_job(struct ctl *c, struct remote *r, struct errctx *ec); /* start, stop */
 MUST_CHECK enum err remote_export(struct ctl *c, struct remote *r, struct errctx *ec);
 MUST_CHECK enum err remote_apply(struct ctl *c, struct remote *r, struct errctx *ec);
+MUST_CHECK enum err remote_list_rules(struct ctl *c, struct remote *r, struct errctx *ec); /* of alarms, as below */
+MUST_CHECK enum err remote_set_rule(struct ctl *c, struct remote *r, struct errctx *ec);
+MUST_CHECK enum err remote_delete_rule(struct ctl *c, struct remote *r, struct errctx *ec);
 
 #endif

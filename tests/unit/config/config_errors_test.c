@@ -411,7 +411,8 @@ static void no_password_of_the_command_line_is_told(void **state)
     check_error(ARGS("ctl", "start"), NO_ENV, "the job must follow: its id, its name, or AppName/name");
     check_error(ARGS("ctl", "runs", "1", "2"), NO_ENV, "one word too many");
     check_error(ARGS("ctl", "jobs", "--follow"), NO_ENV, "it goes with log and runs");
-    check_error(ARGS("ctl", "start", "1", "--group", "a"), NO_ENV, "it goes with alarm-test, jobs, runs and export");
+    check_error(ARGS("ctl", "start", "1", "--group", "a"), NO_ENV,
+                "it goes with alarm-test, jobs, runs, export and set-alarm-rule");
     check_error(ARGS("ctl", "flow", "run", "a", "-f", "x"), NO_ENV, "expected --KEY=VALUE");
     check_error(ARGS("ctl", "flow", "cancel", "x"), NO_ENV, "expected the id of a flow run");
     check_error(ARGS("ctl", "flow", "list", "--apply"), NO_ENV, "it goes with flow from-children");
