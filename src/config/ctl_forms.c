@@ -67,7 +67,7 @@ const struct ctl_form ctl_forms[] = {
     {"start", CTL_START, "JOB [--json]", &one_job, JSON, 0,
      "start the schedule of a job. JOB: id, name, or AppName/name"},
     {"stop", CTL_STOP, "JOB [--json]", &one_job, JSON, 0, "stop it; runs that are open continue"},
-    {"export", CTL_EXPORT, "[--group APP]", NULL, 0, 0, "write groups, jobs and flows as a document"},
+    {"export", CTL_EXPORT, "[--group APP]", NULL, 0, 0, "write groups, jobs, flows and rules of alarms as a document"},
     {"apply", CTL_APPLY, "-f FILE [--dry-run] [--json]", NULL, DRY_RUN | JSON | SETTINGS, 0,
      "make jobs and flows as such a document has them. FILE -: read stdin. --dry-run: show the differences; "
      "status 2 if there are any"},

@@ -221,6 +221,29 @@ def test_a_line_of_rules_that_is_wrong(site):
     assert "no right" in site.refused("set-alarm-rule", "no_success", "--limit", 60, **reads)
 
 
+@pytest.mark.asan
+def test_drift_in_rules_is_found(site):
+    site.said("set-alarm-rule", "not_done", "--done-by", "06:00")
+    site.said("set-alarm-rule", "no_success", "--limit", 86400, "--tag", "billing")
+    document = site.said("export")
+    rules = json.loads(document)["rules"]
+    assert rules == [{"kind": "no_success", "tag": "billing", "limit": 86400}, {"kind": "not_done", "doneBy": "06:00"}]
+    assert "0 created, 0 changed" in site.said("apply", "-f", "-", "--dry-run", stdin=document)
+
+    site.said("set-alarm-rule", "no_success", "--limit", 60, "--tag", "billing")
+    site.said("delete-alarm-rule", next(rule["id"] for rule in site.admin.good("GET", "/alarms/rules")["items"]
+                                        if rule["doneBy"]))
+    plan = site.said("apply", "-f", "-", "--dry-run", stdin=document, status=2)
+    assert "change   rule no_success tag=billing\n    limit: 60 -> 86400\n" in plan
+    assert "create   rule not_done\n" in plan
+    assert site.admin.good("GET", "/alarms/rules")["items"][0]["limit"] == 60  # nothing was written
+    assert "applied: 1 created, 1 changed" in site.said("apply", "-f", "-", stdin=document)
+    assert json.loads(site.said("export"))["rules"] == rules
+    assert "0 created, 0 changed" in site.said("apply", "-f", "-", stdin=document)
+    for rule in site.admin.good("GET", "/alarms/rules")["items"]:
+        site.said("delete-alarm-rule", rule["id"])
+
+
 @contextlib.contextmanager
 def followed(site, *arguments):
     """The runs that it tells, one after the other. Where it tells no more for long, a test fails, and does not hang."""

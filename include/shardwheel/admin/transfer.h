@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin/transfer: jobs, groups and flows as a document that can stand in version control: out of a cluster, and into
- * one. See shardwheel/admin.h for threads, ownership and refusals.
+ * admin/transfer: jobs, groups, flows and whom alarms go to, as a document that can stand in version control: out of a
+ * cluster, and into one. See shardwheel/admin.h for threads, ownership and refusals.
  *
  * Names       A group is known by its app name, a job by that and its own name, children likewise: ids differ from one
  *             cluster to another. Where a name is there twice nothing is done with it, and the item says so. A flow
  *             is known by its name; its document is that of flow_put_with_names.
+ *             A rule of alarms is known by its kind, tag and group, a channel by its name.
+ * Secrets     URLs and secrets of channels are not in a document: a channel that is not there is not made.
  * Whole       What the document does not say of a job or group is put to its default, so that it means the same
  *             everywhere. But it says nothing of: whether a job runs, where `running` is -1 (a new one does not);
  *             tokens of groups, which are secrets; addresses of groups by heartbeats. What is not in it stays.
@@ -18,9 +20,11 @@
 #include "shardwheel/admin/flows.h"
 #include "shardwheel/admin/groups.h"
 #include "shardwheel/admin/jobs.h"
+#include "shardwheel/store/watch.h"
 
 #define TRANSFER_JOBS_MAX 10000 /* of an import */
 #define TRANSFER_FLOWS_MAX 500
+#define TRANSFER_CHANNELS_MAX 100
 #define TRANSFER_MS 20000
 
 struct transfer_name {
@@ -43,6 +47,15 @@ struct transfer_flow {
     int running;          /* whether its schedule is followed: 1, 0; -1: not said */
 };
 
+/* Of a channel of the console, what is no secret. */
+struct transfer_channel {
+    const char *name;
+    const char *kind;
+    const char *app_names; /* between commas; "": all groups */
+    const char *tags;      /* between commas; "": all jobs */
+    const char *quiet;     /* "": none */
+};
+
 struct transfer {
     struct group_info *groups; /* by app name */
     size_t group_count;
@@ -50,7 +63,13 @@ struct transfer {
     size_t job_count;
     struct transfer_flow *flows; /* by name */
     size_t flow_count;
+    struct watch_rule *rules; /* by kind, tag, group; of an import `bound`, too */
+    size_t rule_count;
+    struct transfer_channel *channels; /* by name */
+    size_t channel_count;
 };
+/* "no_success tag=billing group=orders": what a rule is known by. */
+void transfer_put_rule_name(const struct watch_rule *rule, struct buf *out);
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
@@ -84,6 +103,9 @@ void exporter_destroy(struct exporter *x); /* NULL is fine */
 MUST_CHECK enum err exporter_read_groups(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
 MUST_CHECK enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
 MUST_CHECK enum err exporter_read_flows(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
+/* Rules and channels, all at once: rules unless some groups or jobs alone are taken out, or the actor does not see all;
+ * channels if he may also ADMINISTER. They stand until the end. */
+MUST_CHECK enum err exporter_read_alarms(struct exporter *x, struct transfer *out, struct refusal *r);
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
@@ -100,15 +122,15 @@ struct transfer_item {
 };
 
 struct transfer_result {
-    struct transfer_item *groups, *jobs, *flows; /* as in the document */
-    size_t group_count, job_count, flow_count;
-    size_t outcomes[TRANSFER_LEFT + 1]; /* how many of each, of all three */
+    struct transfer_item *groups, *jobs, *flows, *rules, *channels; /* as in the document */
+    size_t group_count, job_count, flow_count, rule_count, channel_count;
+    size_t outcomes[TRANSFER_LEFT + 1]; /* how many of each, of all */
 };
 void transfer_result_fini(struct transfer_result *result);
 
-/* Groups first, then jobs, then their children, then flows, each after those that it runs. REFUSED_INVALID "groups",
- * "jobs" or "flows": a name is there twice (its item); REFUSED_LIMIT: too many jobs or flows, or another import is
- * under way at this node. */
+/* Groups first, then rules and channels, then jobs, their children, and flows, each after those that it runs.
+ * REFUSED_INVALID "groups", "jobs", "flows", "rules", "channels": a name is there twice (its item); REFUSED_LIMIT: too
+ * many jobs or flows, or another import is under way at this node. */
 MUST_CHECK enum err admin_import(struct admin *a, const struct actor *actor, const struct transfer *document,
                                  bool dry_run, struct transfer_result *out, struct refusal *r);
 

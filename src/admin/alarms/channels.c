@@ -163,8 +163,8 @@ enum err admin_add_channel(struct admin *a, const struct actor *actor, const str
     return e;
 }
 
-enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
-                              struct refusal *r)
+static enum err change(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
+                       bool dry_run, struct refusal *r)
 {
     struct change c = {.admin = a, .actor = actor};
     enum err e = begin(&c, id, r);
@@ -179,10 +179,22 @@ enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_
                                  .quiet = spec->quiet ? spec->quiet : c.old.quiet};
     if (!e)
         e = check(&c, r);
-    if (!e)
+    if (!e && !dry_run)
         e = write(&c, AUDIT_CHANGED, "channel.update", NULL, r);
     channel_rows_fini(&c.rows);
     return e;
+}
+
+enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
+                              struct refusal *r)
+{
+    return change(a, actor, id, spec, /*dry_run=*/false, r);
+}
+
+enum err admin_try_channel(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
+                           struct refusal *r)
+{
+    return change(a, actor, id, spec, /*dry_run=*/true, r);
 }
 
 enum err admin_remove_channel(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)

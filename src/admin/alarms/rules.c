@@ -23,7 +23,7 @@ static const struct {
     [WATCH_LATE_SHARD] = {1, 86400, false, false, "seconds from 1 to 86400"},
 };
 
-static enum err check(const struct watch_rule *rule, struct refusal *r)
+enum err admin_check_watch_rule(const struct watch_rule *rule, struct refusal *r)
 {
     enum watch_kind kind;
 
@@ -98,7 +98,7 @@ enum err admin_add_watch_rule(struct admin *a, const struct actor *actor, const 
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
-        e = check(rule, r);
+        e = admin_check_watch_rule(rule, r);
     if (e)
         return e;
     e = admin_take_session(a, &s, r);
@@ -124,7 +124,7 @@ enum err admin_change_watch_rule(struct admin *a, const struct actor *actor, int
     rule.app_name = change->app_name ? change->app_name : old.app_name;
     rule.bound = change->bound >= 0 ? change->bound : old.bound;
     if (!e)
-        e = check(&rule, r);
+        e = admin_check_watch_rule(&rule, r);
     if (!e)
         e = write(s, actor, AUDIT_CHANGED, "rule.update", &old, &rule, NULL, r);
     watch_rules_fini(&rules);

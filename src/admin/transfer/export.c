@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admin/transfer/alarms.h"
 #include "admin/transfer/children.h"
 #include "admin/transfer/export_flows.h"
 #include "admin/jobs/jobs_impl.h"
@@ -26,6 +27,9 @@ struct exporter {
     struct export_children children;
 
     struct export_flows flows; /* the page of flows */
+
+    bool takes_rules, takes_channels;
+    struct export_alarms alarms;
 };
 
 static void drop_jobs(struct exporter *x)
@@ -42,6 +46,7 @@ void exporter_destroy(struct exporter *x)
         return;
     drop_jobs(x);
     export_flows_fini(&x->flows);
+    export_alarms_fini(&x->alarms);
     group_infos_fini(&x->infos);
     export_names_fini(&x->names);
     free(x->groups);
@@ -107,6 +112,8 @@ enum err admin_begin_export(struct admin *a, const struct actor *actor, const st
         return refuse_memory(r);
     }
     x->admin = a;
+    x->takes_rules = x->filter.groups.all_groups && !opts->jobs;
+    x->takes_channels = x->takes_rules && actor_may(actor, RIGHT_ADMINISTER, 0);
     x->page = opts->page && opts->page < EXPORT_PAGE ? opts->page : EXPORT_PAGE;
     x->listed = opts->listed ? opts->listed : EXPORT_LISTED;
     *out = x;
@@ -301,4 +308,16 @@ enum err exporter_read_flows(struct exporter *x, struct transfer *out, bool *mor
     out->flow_count = x->flows.count;
     *more = !x->flows.is_end;
     return admin_end(x->admin, s, e, r);
+}
+
+/* ---- alarms ------------------------------------------------------------------------------------------------------ */
+
+enum err exporter_read_alarms(struct exporter *x, struct transfer *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = x->takes_rules ? admin_take_session(x->admin, &s, r) : ERR_OK;
+
+    if (!e && x->takes_rules)
+        e = export_alarms_read(&x->alarms, x->admin, s, x->takes_channels, out, r);
+    return x->takes_rules ? admin_end(x->admin, s, e, r) : e;
 }

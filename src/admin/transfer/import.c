@@ -8,56 +8,13 @@
 #include <string.h>
 
 #include "admin/jobs/try.h"
+#include "admin/transfer/alarms.h"
 #include "admin/transfer/import_flows.h"
 #include "shardwheel/admin/glue.h"
-
-const char *transfer_outcome_name(enum transfer_outcome outcome)
-{
-    static const char *const names[] = {"create", "change", "same", "refused", "left"};
-
-    return names[outcome];
-}
-
-static void free_items(struct transfer_item *items, size_t count)
-{
-    for (size_t i = 0; items && i < count; i++) {
-        free(items[i].before);
-        free(items[i].after);
-        free(items[i].text);
-    }
-    free(items);
-}
-
-void transfer_result_fini(struct transfer_result *result)
-{
-    free_items(result->groups, result->group_count);
-    free_items(result->jobs, result->job_count);
-    free_items(result->flows, result->flow_count);
-    *result = (struct transfer_result){0};
-}
 
 bool import_is_over(const struct importing *im)
 {
     return clock_mono_ms(im->admin->clock) >= im->deadline_mono_ms;
-}
-
-void import_end_item(struct transfer_item *item, enum err e, const struct refusal *why)
-{
-    if (!e)
-        return;
-    item->outcome = TRANSFER_REFUSED;
-    item->kind = why->kind;
-    item->field = why->field;
-    free(item->text);
-    item->text = str_copy(why->text.text);
-}
-
-void import_keep_diff(struct transfer_item *item, const char *before, const char *after)
-{
-    free(item->before);
-    free(item->after);
-    item->before = str_copy(before);
-    item->after = str_copy(after);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -394,11 +351,15 @@ static enum err prepare(struct importing *im, struct refusal *r)
     result->groups = add_items(d->group_count);
     result->jobs = add_items(d->job_count);
     result->flows = add_items(d->flow_count);
-    if (!result->groups || !result->jobs || !result->flows)
+    result->rules = add_items(d->rule_count);
+    result->channels = add_items(d->channel_count);
+    if (!result->groups || !result->jobs || !result->flows || !result->rules || !result->channels)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
     result->group_count = d->group_count;
     result->job_count = d->job_count;
     result->flow_count = d->flow_count;
+    result->rule_count = d->rule_count;
+    result->channel_count = d->channel_count;
     e = flow_plans_load(d, &im->flows, r);
     if (!e)
         e = transfer_index_load(&im->index, im->admin, im->actor, d, im->flows, r);
@@ -419,6 +380,7 @@ static void run(struct importing *im)
 
     for (size_t i = 0; i < d->group_count && !import_is_over(im); i++)
         import_group(im, &d->groups[i], &result->groups[i]);
+    import_alarms(im);
     for (; done < d->job_count && !import_is_over(im); done++)
         import_job(im, &d->jobs[done], &result->jobs[done]);
     transfer_index_sort(&im->index);
@@ -429,6 +391,8 @@ static void run(struct importing *im)
     count_outcomes(result, result->groups, d->group_count);
     count_outcomes(result, result->jobs, d->job_count);
     count_outcomes(result, result->flows, d->flow_count);
+    count_outcomes(result, result->rules, d->rule_count);
+    count_outcomes(result, result->channels, d->channel_count);
 }
 
 enum err admin_import(struct admin *a, const struct actor *actor, const struct transfer *document, bool dry_run,

@@ -33,6 +33,39 @@ static enum err check_doubles(struct transfer_name *names, size_t count, const c
     return ERR_OK;
 }
 
+static enum err check_rules(const struct transfer *document, struct refusal *r)
+{
+    struct transfer_name *names = calloc(document->rule_count + 1, sizeof *names);
+    struct buf *texts = calloc(document->rule_count + 1, sizeof *texts);
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; names && texts && i < document->rule_count && !e; i++) {
+        transfer_put_rule_name(&document->rules[i], &texts[i]);
+        names[i] = (struct transfer_name){texts[i].data, ""};
+        if (buf_failed(&texts[i]))
+            e = refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
+    }
+    if (!e)
+        e = check_doubles(texts ? names : NULL, document->rule_count, "rules", r);
+    for (size_t i = 0; texts && i < document->rule_count; i++)
+        buf_fini(&texts[i]);
+    free(texts);
+    free(names);
+    return e;
+}
+
+static enum err check_channels(const struct transfer *document, struct refusal *r)
+{
+    struct transfer_name *names = calloc(document->channel_count + 1, sizeof *names);
+    enum err e;
+
+    for (size_t i = 0; names && i < document->channel_count; i++)
+        names[i] = (struct transfer_name){document->channels[i].name, ""};
+    e = check_doubles(names, document->channel_count, "channels", r);
+    free(names);
+    return e;
+}
+
 enum err transfer_check_names(const struct transfer *document, struct refusal *r)
 {
     struct transfer_name *groups = calloc(document->group_count + 1, sizeof *groups);
@@ -50,6 +83,10 @@ enum err transfer_check_names(const struct transfer *document, struct refusal *r
         e = check_doubles(jobs, document->job_count, "jobs", r);
     if (!e)
         e = check_doubles(flows, document->flow_count, "flows", r);
+    if (!e)
+        e = check_rules(document, r);
+    if (!e)
+        e = check_channels(document, r);
     free(groups);
     free(jobs);
     free(flows);

@@ -23,7 +23,7 @@ struct transfer_index {
 
 struct flow_plans;
 
-/* REFUSED_INVALID "groups", "jobs" or "flows", with the name as its item, when one is there twice. */
+/* REFUSED_INVALID "groups", "jobs", "flows", "rules" or "channels", with the name as its item: one is there twice. */
 MUST_CHECK enum err transfer_check_names(const struct transfer *document, struct refusal *r);
 
 MUST_CHECK enum err transfer_index_load(struct transfer_index *index, struct admin *a, const struct actor *actor,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Channels of alarms, jobs of which people are told, and a message of test. */
+#include "http/v1/transfer.h"
 #include "http/v1/write.h"
 #include "shardwheel/admin/alarms.h"
 #include "shardwheel/alarm.h"
@@ -59,22 +60,29 @@ static void answer_channels(struct v1_call *c)
 }
 
 /* App names in one text; NULL where they are not given. */
-static const char *take_groups(struct v1_call *c)
+static const char *take_groups(struct v1_object *o)
 {
-    const char *names = v1_joined_list(&c->body, "groups", 100, APP_NAME_MAX, false);
+    const char *names = v1_joined_list(o, "groups", 100, APP_NAME_MAX, false);
 
     if (strlen(names) + 2 > GROUPS_MAX)
-        v1_note(c, REFUSED_LENGTH, "groups", "groups must have %d characters at most", GROUPS_MAX);
-    return v1_has(&c->body, "groups") ? names : NULL;
+        v1_note(o->c, REFUSED_LENGTH, "groups", "groups must have %d characters at most", GROUPS_MAX);
+    return v1_has(o, "groups") ? names : NULL;
 }
 
-static const char *take_tags(struct v1_call *c)
+static const char *take_tags(struct v1_object *o)
 {
-    const char *tags = v1_joined_list(&c->body, "tags", 100, TAG_MAX, false);
+    const char *tags = v1_joined_list(o, "tags", 100, TAG_MAX, false);
 
     if (strlen(tags) + 2 > TAGS_MAX)
-        v1_note(c, REFUSED_LENGTH, "tags", "tags must have %d characters at most", TAGS_MAX);
-    return v1_has(&c->body, "tags") ? tags : NULL;
+        v1_note(o->c, REFUSED_LENGTH, "tags", "tags must have %d characters at most", TAGS_MAX);
+    return v1_has(o, "tags") ? tags : NULL;
+}
+
+void v1_take_route(struct v1_object *o, struct channel_spec *out)
+{
+    out->app_names = take_groups(o);
+    out->tags = take_tags(o);
+    out->quiet = v1_take_null(o, "quiet") ? "" : v1_text(o, "quiet", 100);
 }
 
 static struct channel_spec take_spec(struct v1_call *c)
@@ -85,9 +93,7 @@ static struct channel_spec take_spec(struct v1_call *c)
 
     spec.kind = kind >= 0 ? kinds[kind] : NULL;
     spec.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
-    spec.app_names = take_groups(c);
-    spec.tags = take_tags(c);
-    spec.quiet = v1_take_null(&c->body, "quiet") ? "" : v1_text(&c->body, "quiet", 100);
+    v1_take_route(&c->body, &spec);
     return spec;
 }
 

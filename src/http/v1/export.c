@@ -73,6 +73,20 @@ static void put_flow(struct buf *b, const struct transfer_flow *flow)
     v1_put_object_end(b);
 }
 
+static void put_channel(struct buf *b, const struct transfer_channel *channel)
+{
+    v1_put_object(b, NULL);
+    v1_put_text(b, "name", channel->name);
+    v1_put_text(b, "kind", channel->kind);
+    if (channel->app_names[0])
+        v1_put_parts(b, "groups", channel->app_names);
+    if (channel->tags[0])
+        v1_put_parts(b, "tags", channel->tags);
+    if (channel->quiet[0])
+        v1_put_text(b, "quiet", channel->quiet);
+    v1_put_object_end(b);
+}
+
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 /* An escape with its backslash, as short as there is one; how many bytes it had. */
@@ -214,6 +228,21 @@ static enum err put_flows(struct exporting *x, const struct transfer *page)
     return e;
 }
 
+/* Likewise. */
+static void put_alarms(struct exporting *x, const struct transfer *all)
+{
+    if (all->rule_count) {
+        v1_put_list_end(&x->compact);
+        v1_put_list(&x->compact, "rules");
+    }
+    V1_PUT_EACH(&x->compact, all->rules, all->rule_count, v1_put_portable_rule);
+    if (all->channel_count) {
+        v1_put_list_end(&x->compact);
+        v1_put_list(&x->compact, "channels");
+    }
+    V1_PUT_EACH(&x->compact, all->channels, all->channel_count, put_channel);
+}
+
 static void begin_document(struct exporting *x)
 {
     v1_put_object(&x->compact, NULL);
@@ -273,6 +302,8 @@ static void put_all(struct exporting *x, struct transfer *page, struct rest *mor
         fault = exporter_read_flows(x->exporter, page, &more->flows, why);
         gone = fault ? ERR_OK : put_flows(x, page);
     }
+    if (!gone && !fault)
+        put_alarms(x, page);
     end_document(x);
     if (fault)
         give_up(x);
@@ -289,7 +320,8 @@ static void answer(struct exporting *x)
 
     if (v1_has_failed(c, exporter_read_groups(x->exporter, &page, &more.groups, &c->why)) ||
         v1_has_failed(c, exporter_read_jobs(x->exporter, &page, &more.jobs, &c->why)) ||
-        v1_has_failed(c, exporter_read_flows(x->exporter, &page, &more.flows, &c->why)))
+        v1_has_failed(c, exporter_read_flows(x->exporter, &page, &more.flows, &c->why)) ||
+        v1_has_failed(c, exporter_read_alarms(x->exporter, &page, &c->why)))
         return;
     bool whole = !more.groups && !more.jobs && !more.flows;
     if (!whole && response_begin_stream(c->r, &ec)) {

@@ -3,6 +3,7 @@
 #include "http/v1/flow_boxes.h"
 #include "http/v1/job_form.h"
 #include "http/v1/transfer.h"
+#include "shardwheel/admin/alarms.h"
 #include "shardwheel/admin/transfer.h"
 
 #include <stdio.h>
@@ -138,6 +139,46 @@ static void take_flows(struct v1_call *c, struct transfer *d)
     }
 }
 
+static void take_rules(struct v1_call *c, struct transfer *d)
+{
+    struct v1_list list = v1_object_list(&c->body, "rules", WATCH_RULES_MAX);
+    struct v1_object item;
+
+    d->rules = v1_keep(c, (list.count + 1) * sizeof *d->rules);
+    for (; d->rules && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->rule_count++) {
+        d->rules[d->rule_count] = v1_take_rule(&item);
+        v1_end(&item);
+        name_item(c, "rules", d->rule_count);
+    }
+}
+
+static void take_channel(struct v1_object *o, struct transfer_channel *out)
+{
+    struct channel_spec route = {0};
+
+    v1_require(o, "name");
+    v1_require(o, "kind");
+    v1_take_route(o, &route);
+    *out = (struct transfer_channel){.name = v1_text(o, "name", 40),
+                                     .kind = v1_text(o, "kind", 16),
+                                     .app_names = route.app_names ? route.app_names : "",
+                                     .tags = route.tags ? route.tags : "",
+                                     .quiet = route.quiet ? route.quiet : ""};
+    v1_end(o);
+}
+
+static void take_channels(struct v1_call *c, struct transfer *d)
+{
+    struct v1_list list = v1_object_list(&c->body, "channels", TRANSFER_CHANNELS_MAX);
+    struct v1_object item;
+
+    d->channels = v1_keep(c, (list.count + 1) * sizeof *d->channels);
+    for (; d->channels && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->channel_count++) {
+        take_channel(&item, &d->channels[d->channel_count]);
+        name_item(c, "channels", d->channel_count);
+    }
+}
+
 static void take_document(struct v1_call *c, struct transfer *d)
 {
     static const char *const formats[] = {TRANSFER_FORMAT, NULL};
@@ -149,6 +190,8 @@ static void take_document(struct v1_call *c, struct transfer *d)
     take_groups(c, d);
     take_jobs(c, d);
     take_flows(c, d);
+    take_rules(c, d);
+    take_channels(c, d);
 }
 
 static void put_item(struct buf *b, const char *app_name, const char *name, const struct transfer_item *item)
@@ -170,6 +213,16 @@ static void put_item(struct buf *b, const char *app_name, const char *name, cons
     v1_put_object_end(b);
 }
 
+static void put_rule_item(struct buf *b, const struct watch_rule *rule, const struct transfer_item *item)
+{
+    struct buf name = {0};
+
+    transfer_put_rule_name(rule, &name);
+    put_item(b, NULL, buf_failed(&name) ? "" : name.data, item);
+    b->failed |= buf_failed(&name);
+    buf_fini(&name);
+}
+
 static void put_result(struct buf *b, const struct transfer *d, const struct transfer_result *result, bool dry_run)
 {
     v1_put_object(b, NULL);
@@ -187,6 +240,14 @@ static void put_result(struct buf *b, const struct transfer *d, const struct tra
     v1_put_list(b, "flows");
     for (size_t i = 0; i < d->flow_count; i++)
         put_item(b, NULL, d->flows[i].name, &result->flows[i]);
+    v1_put_list_end(b);
+    v1_put_list(b, "rules");
+    for (size_t i = 0; i < d->rule_count; i++)
+        put_rule_item(b, &d->rules[i], &result->rules[i]);
+    v1_put_list_end(b);
+    v1_put_list(b, "channels");
+    for (size_t i = 0; i < d->channel_count; i++)
+        put_item(b, NULL, d->channels[i].name, &result->channels[i]);
     v1_put_list_end(b);
     v1_put_object_end(b);
 }

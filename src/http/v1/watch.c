@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Alarms on what did not happen: rules, and what is open. */
+#include "http/v1/transfer.h"
 #include "http/v1/write.h"
 #include "shardwheel/admin/alarms.h"
 #include "shardwheel/store/job.h"
@@ -15,18 +16,40 @@ static bool is_done_by(const char *kind)
     return strcmp(kind, watch_kind_name(WATCH_NOT_DONE)) == 0;
 }
 
+static const char *write_clock(char out[24], const struct watch_rule *rule)
+{
+    snprintf(out, 24, "%02d:%02d", (int)(rule->bound / 60 % 24), (int)(rule->bound % 60));
+    return out;
+}
+
+void v1_put_portable_rule(struct buf *b, const struct watch_rule *rule)
+{
+    char clock[24];
+
+    v1_put_object(b, NULL);
+    v1_put_text(b, "kind", rule->kind);
+    if (rule->tag[0])
+        v1_put_text(b, "tag", rule->tag);
+    if (rule->app_name[0])
+        v1_put_text(b, "group", rule->app_name);
+    if (is_done_by(rule->kind))
+        v1_put_text(b, "doneBy", write_clock(clock, rule));
+    else
+        v1_put_int(b, "limit", rule->bound);
+    v1_put_object_end(b);
+}
+
 static void put_rule(struct buf *b, const struct watch_rule *rule)
 {
-    char clock[24] = "";
+    char clock[24];
 
-    snprintf(clock, sizeof clock, "%02d:%02d", (int)(rule->bound / 60 % 24), (int)(rule->bound % 60));
     v1_put_object(b, NULL);
     v1_put_int(b, "id", rule->id);
     v1_put_text(b, "kind", rule->kind);
     v1_put_text(b, "tag", rule->tag[0] ? rule->tag : NULL);
     v1_put_text(b, "group", rule->app_name[0] ? rule->app_name : NULL);
     v1_put_int_if(b, "limit", !is_done_by(rule->kind), rule->bound);
-    v1_put_text(b, "doneBy", is_done_by(rule->kind) ? clock : NULL);
+    v1_put_text(b, "doneBy", is_done_by(rule->kind) ? write_clock(clock, rule) : NULL);
     v1_put_instant(b, "changedAt", rule->changed_ms);
     v1_put_object_end(b);
 }
@@ -47,41 +70,44 @@ static void answer_rules(struct v1_call *c)
 }
 
 /* tag, group, limit and doneBy; NULL and -1 where they are not given. The kind is that which has doneBy, if that is. */
-static struct watch_rule take_rule(struct v1_call *c)
+static struct watch_rule take_rule(struct v1_object *o)
 {
-    struct watch_rule rule = {.tag = v1_take_null(&c->body, "tag") ? "" : v1_text(&c->body, "tag", TAG_MAX),
-                              .app_name =
-                                  v1_take_null(&c->body, "group") ? "" : v1_text(&c->body, "group", APP_NAME_MAX),
-                              .bound = v1_int(&c->body, "limit", 0, INT32_MAX, -1)};
-    const char *done_by = v1_text(&c->body, "doneBy", 5);
+    struct watch_rule rule = {.tag = v1_take_null(o, "tag") ? "" : v1_text(o, "tag", TAG_MAX),
+                              .app_name = v1_take_null(o, "group") ? "" : v1_text(o, "group", APP_NAME_MAX),
+                              .bound = v1_int(o, "limit", 0, INT32_MAX, -1)};
+    const char *done_by = v1_text(o, "doneBy", 5);
     int hour, minute;
 
     if (done_by && !job_clock_parse(done_by, &hour, &minute))
-        v1_note(c, REFUSED_INVALID, "doneBy", "doneBy must be a time of day, HH:MM");
+        v1_note(o->c, REFUSED_INVALID, "doneBy", "doneBy must be a time of day, HH:MM");
     else if (done_by)
         rule.bound = hour * 60 + minute;
     rule.kind = done_by ? watch_kind_name(WATCH_NOT_DONE) : NULL;
     return rule;
 }
 
-static void answer_add_rule(struct v1_call *c)
+struct watch_rule v1_take_rule(struct v1_object *o)
 {
     struct watch_rule rule;
     int kind;
-    int64_t id = 0;
 
-    v1_require(&c->body, "kind");
-    kind = v1_choice(&c->body, "kind", watch_kind_names(), -1);
-    rule = take_rule(c);
+    v1_require(o, "kind");
+    kind = v1_choice(o, "kind", watch_kind_names(), -1);
+    rule = take_rule(o);
     if (rule.kind && kind >= 0 && kind != WATCH_NOT_DONE)
-        v1_note(c, REFUSED_INVALID, "doneBy", "a rule of this kind has no doneBy");
+        v1_note(o->c, REFUSED_INVALID, "doneBy", "a rule of this kind has no doneBy");
     rule.kind = kind >= 0 ? watch_kind_name((enum watch_kind)kind) : "";
     rule.tag = rule.tag ? rule.tag : "";
     rule.app_name = rule.app_name ? rule.app_name : "";
-    if (kind == WATCH_NOT_DONE)
-        v1_require(&c->body, "doneBy");
-    else
-        v1_require(&c->body, "limit");
+    v1_require(o, kind == WATCH_NOT_DONE ? "doneBy" : "limit");
+    return rule;
+}
+
+static void answer_add_rule(struct v1_call *c)
+{
+    struct watch_rule rule = v1_take_rule(&c->body);
+    int64_t id = 0;
+
     if (V1_FAILS(c, admin_add_watch_rule, &rule, &id))
         return;
     c->r->status = 201;
@@ -93,7 +119,7 @@ static void answer_add_rule(struct v1_call *c)
 static void answer_change_rule(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
-    struct watch_rule rule = take_rule(c);
+    struct watch_rule rule = take_rule(&c->body);
 
     if (!V1_FAILS(c, admin_change_watch_rule, id, &rule))
         v1_set_no_content(c);

@@ -128,8 +128,8 @@ export default {
   },
   import: {
     intro:
-      'Import a file with groups, jobs and flows that was written by Export. ' +
-      'Groups are matched by AppName, jobs by AppName and name, flows by name. ' +
+      'Import a file with groups, jobs, flows and alarm rules that was written by Export. ' +
+      'Groups are matched by AppName, jobs by AppName and name, flows by name, alarm rules by kind, tag and group. ' +
       'Values that are not in the file are set to their defaults.',
     choose: 'Choose a file',
     drop: 'or drop it here, or paste the text:',
@@ -166,6 +166,8 @@ export default {
     after: 'After',
     showSame: 'Show unchanged values',
     unset: 'not set',
+    rule: 'Alarm rule',
+    channel: 'Alarm channel',
     more: 'Show more',
   },
 }

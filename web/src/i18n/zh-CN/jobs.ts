@@ -127,7 +127,7 @@ export default {
     sampleName: '示例任务',
   },
   import: {
-    intro: '导入由“导出”生成的执行器、任务和工作流文档。执行器按 AppName 识别，任务按 AppName 和名称识别，工作流按名称识别；文档中未写明的项按默认值处理。',
+    intro: '导入由“导出”生成的执行器、任务、工作流和告警规则文档。执行器按 AppName 识别，任务按 AppName 和名称识别，工作流按名称识别，告警规则按类型、标签和执行器识别；文档中未写明的项按默认值处理。',
     choose: '选择文件',
     drop: '或拖放到此处，或粘贴文本：',
     read: '查看会改变什么',
@@ -163,6 +163,8 @@ export default {
     after: '修改后',
     showSame: '显示相同的项',
     unset: '未设置',
+    rule: '告警规则',
+    channel: '告警渠道',
     more: '显示更多',
   },
 }

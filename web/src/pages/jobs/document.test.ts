@@ -48,8 +48,10 @@ test('what needs a look comes first', () => {
         after: { version: 2, changes: ['+ step a', '- step b'] },
       },
     ],
+    rules: [{ name: 'long_run tag=a', id: 3, outcome: 'change', before: { limit: 60 }, after: { limit: 90 } }],
+    channels: [{ name: 'ops', id: 4, outcome: 'same', before: null, after: null }],
   }
-  expect(itemsOf(result).map((i) => i.name)).toEqual(['twice', 'other', 'nightly', 'new', 'a'])
+  expect(itemsOf(result).map((i) => i.name)).toEqual(['twice', 'other', 'nightly', 'long_run tag=a', 'new', 'a', 'ops'])
   expect(itemsOf(result)[2]).toMatchObject({
     what: 'flow',
     appname: undefined,
@@ -58,5 +60,6 @@ test('what needs a look comes first', () => {
       { name: 'changes', before: undefined, after: '+ step a\n- step b' },
     ],
   })
+  expect(itemsOf(result)[3]).toMatchObject({ what: 'rule', members: [{ name: 'limit', before: '60', after: '90' }] })
   expect(itemsOf(result)[0]).toMatchObject({ kind: 'taken', detail: 'two of them' })
 })

@@ -35,7 +35,7 @@ export interface Member {
 export interface Item {
   key: string
   outcome: Outcome
-  what: 'group' | 'job' | 'flow'
+  what: 'group' | 'job' | 'flow' | 'rule' | 'channel'
   /** Of a group, a job. */
   appname: string | undefined
   name: string
@@ -91,12 +91,14 @@ export function membersOf(before: Values | null, after: Values | null): Member[]
     .filter((m) => m.before !== m.after)
 }
 
-/** Groups, then jobs, then flows; what needs a look first. */
+/** Groups, then jobs, flows, rules and channels of alarms; what needs a look first. */
 export function itemsOf(result: ImportResult): Item[] {
   const groups = result.groups.map((g) => ({ ...g, what: 'group' as const, name: g.appname }))
   const jobs = result.jobs.map((j) => ({ ...j, what: 'job' as const }))
   const flows = result.flows.map((f) => ({ ...f, what: 'flow' as const, appname: undefined }))
-  const items = [...groups, ...jobs, ...flows].map(
+  const rules = result.rules.map((r) => ({ ...r, what: 'rule' as const, appname: undefined }))
+  const channels = result.channels.map((c) => ({ ...c, what: 'channel' as const, appname: undefined }))
+  const items = [...groups, ...jobs, ...flows, ...rules, ...channels].map(
     (i, at): Item => ({
       key: String(at),
       outcome: i.outcome,
