@@ -33,6 +33,8 @@ export interface Concern {
 
 /** Runs that did not end well, or nobody knows how. */
 export const FAILURES = 'failed,lost,unknown'
+/** Runs that were sent, or could not be; neither planned nor skipped. */
+export const SENT = `success,${FAILURES},running`
 
 /** A link to the list of runs; `late` and the others as that page reads them. */
 export function toRuns(query: Record<string, string>): RouteLocationRaw {
