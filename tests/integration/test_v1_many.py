@@ -101,6 +101,34 @@ def test_a_batch_over_a_filter(site):
     assert [row["job_desc"] for row in site.tables.rows("SELECT job_desc FROM xxl_job_info")] == ["other"]
 
 
+def test_a_batch_adds_and_removes_tags(site):
+    site.clear()
+    tags = {"a": ["eu", "old"], "b": [], "c": ["x" * 100] * 1 + [f"{n:0100}" for n in range(4)]}
+    ids = [site.add(name, settings={"tags": own}) for name, own in tags.items()]
+    order = {"action": "edit", "ids": ids, "addTags": ["night ", "eu"], "removeTags": ["old", "none of theirs"]}
+    tried = site.admin.good("POST", "/batch", {**order, "dryRun": True})
+    done = site.admin.good("POST", "/batch", order)
+    assert brief(tried) == brief(done) == {"matched": 3, "done": 2, "same": 0, "refused": 1, "left": 0}
+    assert [(item["name"], item.get("field")) for item in done["items"]] == [("a", None), ("b", None), ("c", "addTags")]
+    assert [site.admin.good("GET", f"/jobs/{job}")["settings"]["tags"] for job in ids] == [
+        ["eu", "night"], ["night", "eu"], tags["c"]]
+    audit = site.admin.good("GET", f"/jobs/{ids[0]}/changes?limit=1")["items"][0]
+    assert audit["action"] == "job.update" and "night" in str(audit["after"])
+    assert brief(site.admin.good("POST", "/batch", {**order, "ids": ids[:2]}))["same"] == 2
+    both = {**order, "ids": ids[:1], "removeTags": ["eu"], "addTags": ["eu"], "edit": {"executorTimeout": 7}}
+    assert brief(site.admin.good("POST", "/batch", both))["done"] == 1
+    assert site.admin.good("GET", f"/jobs/{ids[0]}")["settings"]["tags"] == ["night", "eu"]
+
+
+def test_tags_of_a_batch_that_cannot_be(site):
+    for more, field in (
+            ({"addTags": [""]}, "addTags"), ({"addTags": ["a,b"]}, "addTags"), ({"addTags": "a"}, "addTags"),
+            ({"addTags": ["a"] * 101}, "addTags"), ({"removeTags": ["x" * 101]}, "removeTags"),
+            ({"addTags": [], "removeTags": []}, "edit"), ({"action": "stop", "addTags": ["a"]}, "addTags"),
+            ({"addTags": ["a"], "edit": {"settings": {"tags": ["b"]}}}, "edit.settings.tags")):
+        site.admin.refused("POST", "/batch", {"action": "edit", "all": True, **more}, field=field)
+
+
 def test_which_jobs_must_be_said(site):
     for order, field in (
             ({"action": "stop"}, "filter"), ({"action": "stop", "filter": {}}, "filter"),

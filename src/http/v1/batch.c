@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define TEXT_MAX 255
+#define TAGS_MAX 100
 
 static const char *const actions[] = {
     [BATCH_START] = "start", [BATCH_STOP] = "stop", [BATCH_REMOVE] = "remove", [BATCH_EDIT] = "edit", NULL};
@@ -15,6 +16,7 @@ static const char *const actions[] = {
 struct batch_call {
     struct batch_order order;
     struct job_given given;
+    const char *add_tags, *remove_tags; /* "": none */
 };
 
 static void take_filter(struct v1_call *c, struct batch_call *b)
@@ -63,23 +65,52 @@ static void take_jobs(struct v1_call *c, struct batch_call *b)
     b->order.id_count = ids.count;
 }
 
+static enum err put_edit(void *arg, struct job_row *row, struct job_settings *settings, struct refusal *r)
+{
+    struct batch_call *b = arg;
+    enum err e = job_put_over(&b->given, row, settings, r);
+
+    if (!e && job_tags_change(settings, b->add_tags, b->remove_tags, &r->text))
+        e = refuse(r, REFUSED_LENGTH, "addTags", "%s", r->text.text);
+    return e;
+}
+
+static bool sets_tags(const struct job_given *given)
+{
+    for (size_t i = 0; i < job_setting_count(); i++)
+        if (given->settings & UINT32_C(1) << i && job_setting_get(i)->kind == SETTING_TAGS)
+            return true;
+    return false;
+}
+
+static void take_tags(struct v1_call *c, struct batch_call *b)
+{
+    b->add_tags = v1_joined_list(&c->body, "addTags", TAGS_MAX, 100, false);
+    b->remove_tags = v1_joined_list(&c->body, "removeTags", TAGS_MAX, 100, false);
+    if ((*b->add_tags || *b->remove_tags) && b->order.action != BATCH_EDIT)
+        v1_note(c, REFUSED_INVALID, *b->add_tags ? "addTags" : "removeTags", "tags go with the action edit");
+    if ((*b->add_tags || *b->remove_tags) && sets_tags(&b->given))
+        v1_note(c, REFUSED_INVALID, "edit.settings.tags", "say which tags come and go, or all that a job has; not both");
+}
+
 static void take_edit(struct v1_call *c, struct batch_call *b)
 {
     struct v1_object edit = v1_object(&c->body, "edit");
     bool is_there = v1_has(&c->body, "edit");
 
-    if (is_there != (b->order.action == BATCH_EDIT)) {
-        v1_note(c, is_there ? REFUSED_INVALID : REFUSED_REQUIRED, "edit",
-                "edit goes with the action edit, and only there");
+    if (is_there && b->order.action != BATCH_EDIT) {
+        v1_note(c, REFUSED_INVALID, "edit", "edit goes with the action edit, and only there");
         return;
     }
-    if (!is_there)
-        return;
-    job_take(&edit, /*is_new=*/false, &b->given);
-    v1_end(&edit);
-    if (!b->given.columns && !b->given.settings)
-        v1_note(c, REFUSED_REQUIRED, "edit", "edit has nothing to change");
-    b->order.edit = (struct job_edit){.edit = job_put_over, .arg = &b->given};
+    if (is_there) {
+        job_take(&edit, /*is_new=*/false, &b->given);
+        v1_end(&edit);
+    }
+    take_tags(c, b);
+    if (b->order.action == BATCH_EDIT && !b->given.columns && !b->given.settings && !*b->add_tags && !*b->remove_tags)
+        v1_note(c, REFUSED_REQUIRED, "edit",
+                is_there ? "edit has nothing to change" : "the action edit needs edit, addTags or removeTags");
+    b->order.edit = (struct job_edit){.edit = put_edit, .arg = b};
 }
 
 static void take_call(struct v1_call *c, struct batch_call *b)

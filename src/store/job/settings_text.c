@@ -298,6 +298,37 @@ static bool parse_tags(const char *value, char out[JOB_TAGS_MAX])
     return utf8_count(out, len, /*utf16=*/false) <= TAGS_MAX_CHARS;
 }
 
+/* Those of `list` that `without` does not have, behind what is there; each once. `out` has room for two lists. */
+static void put_tags(char *out, const char *list, const char *without)
+{
+    char tag[JOB_TAGS_MAX];
+
+    for (const char *at = list; *at;) {
+        int n = (int)strcspn(at, ",");
+
+        snprintf(tag, sizeof tag, "%.*s", n, at);
+        at += n + (at[n] == ',');
+        if (!text_list_has(without, tag) && !text_list_has(out, tag))
+            sprintf(out + strlen(out), "%s%s", *out ? "," : "", tag);
+    }
+}
+
+enum err job_tags_change(struct job_settings *settings, const char *add, const char *remove, struct errctx *ec)
+{
+    char more[JOB_TAGS_MAX], less[JOB_TAGS_MAX], tags[2 * JOB_TAGS_MAX] = "";
+
+    if (parse_tags(add, more) && parse_tags(remove, less)) {
+        put_tags(tags, settings->tags, less);
+        put_tags(tags, more, "");
+        if (parse_tags(tags, more)) {
+            strcpy(settings->tags, more);
+            return ERR_OK;
+        }
+    }
+    return err_set(ec, ERR_INPUT, "tags have %d characters together at most, and no control characters",
+                   TAGS_MAX_CHARS);
+}
+
 const char *job_setting_word(size_t i, int64_t number)
 {
     for (int64_t k = 0; number >= 0 && rows[i].words[k]; k++)

@@ -117,6 +117,30 @@ test('stop and start twenty jobs', () =>
     await expect.poll(running).toBe(24)
   }))
 
+test('tags come and go for many jobs', () =>
+  doTask('tag many jobs', { user: 'admin' }, async (p) => {
+    const tagged = async (tag: string): Promise<number> => {
+      const answer = await p.context.request.get(`${p.url}/api/v1/jobs?tag=${tag}&count=true&limit=1`)
+      return ((await answer.json()) as { total: number }).total
+    }
+    const edit = async (fields: Record<string, string>): Promise<void> => {
+      await p.go('/jobs?text=batch')
+      await p.see(p.get('job-row').filter({ hasText: 'batch 24' }))
+      await p.click(p.get('select-all'))
+      await p.click(p.get('batch-edit'))
+      for (const [name, tags] of Object.entries(fields)) await p.get(`batch-value-${name}`).fill(tags)
+      await p.click(p.get('batch-next'))
+      await p.click(p.get('batch-go'))
+      await p.see(p.get('batch-result').filter({ hasText: '24' }))
+    }
+    await edit({ addTags: 'night, eu' })
+    expect([await tagged('night'), await tagged('eu')]).toEqual([24, 24])
+    await edit({ addTags: 'us', removeTags: 'eu' })
+    expect([await tagged('night'), await tagged('eu'), await tagged('us')]).toEqual([24, 0, 24])
+    await edit({ removeTags: 'night, us' })
+    expect([await tagged('night'), await tagged('us')]).toEqual([0, 0])
+  }))
+
 test('export and import', () =>
   doTask('export and import', { user: 'admin' }, async (p) => {
     await p.go('/jobs?text=two-editors')

@@ -6,7 +6,7 @@ import { BLOCKS, MISFIRES, ROUTES } from './editor/form'
 export type BatchField =
   | { name: 'jobGroup'; kind: 'group' }
   | { name: 'author' | 'alarmEmail' | 'executorHandler'; kind: 'text'; most: number; least?: number }
-  | { name: 'tags'; kind: 'tags' }
+  | { name: 'addTags' | 'removeTags' | 'tags'; kind: 'tags'; empty?: true }
   | { name: 'executorTimeout' | 'executorFailRetryCount'; kind: 'number'; empty: false }
   | { name: 'retryWaitSeconds' | 'holdSeconds' | 'retentionDays'; kind: 'number'; empty: true; from?: number }
   | {
@@ -23,7 +23,9 @@ export const BATCH_FIELDS: readonly BatchField[] = [
   { name: 'retryWaitSeconds', kind: 'number', empty: true },
   { name: 'alarmEmail', kind: 'text', most: 255 },
   { name: 'author', kind: 'text', most: 64, least: 1 },
-  { name: 'tags', kind: 'tags' },
+  { name: 'addTags', kind: 'tags' },
+  { name: 'removeTags', kind: 'tags' },
+  { name: 'tags', kind: 'tags', empty: true },
   { name: 'jobGroup', kind: 'group' },
   { name: 'executorRouteStrategy', kind: 'choice', choices: ROUTES, words: 'route' },
   { name: 'executorBlockStrategy', kind: 'choice', choices: BLOCKS, words: 'block' },
@@ -32,8 +34,15 @@ export const BATCH_FIELDS: readonly BatchField[] = [
   { name: 'retentionDays', kind: 'number', empty: true, from: 1 },
 ]
 
+/** Members of the batch, beside its edit. */
+const OF_BATCH = ['addTags', 'removeTags']
 const OWN_SETTINGS = ['tags', 'retryWaitSeconds', 'holdSeconds', 'retentionDays']
 const MOST = 2_147_483_647
+
+function tagsOf(typed: string, empty: boolean): string[] | undefined {
+  const tags = [...new Set(typed.split(/[,，]/).map((s) => s.trim()).filter((s) => s))]
+  return (empty || tags.length) && tags.every((tag) => tag.length <= 100) ? tags : undefined
+}
 
 /** The value of a field, or undefined where what was typed is none. */
 function valueOf(field: BatchField, text: string): string | number | null | string[] | undefined {
@@ -44,7 +53,7 @@ function valueOf(field: BatchField, text: string): string | number | null | stri
     case 'choice':
       return field.choices.includes(typed) ? typed : undefined
     case 'tags':
-      return [...new Set(typed.split(/[,，]/).map((s) => s.trim()).filter((s) => s))]
+      return tagsOf(typed, field.empty ?? false)
     case 'text':
       return typed.length >= (field.least ?? 0) && typed.length <= field.most ? typed : undefined
     case 'number': {
@@ -56,23 +65,30 @@ function valueOf(field: BatchField, text: string): string | number | null | stri
   }
 }
 
+export type BatchChange = Pick<Schemas['Batch'], 'edit' | 'addTags' | 'removeTags'>
+
 export interface MadeChange {
-  change: Schemas['JobChange']
+  change: BatchChange
   /** Names of fields whose value cannot be. */
   faults: string[]
 }
 
 export function changeOf(chosen: readonly string[], values: Record<string, string>): MadeChange {
   const change: Record<string, unknown> = {}
+  const edit: Record<string, unknown> = {}
   const settings: Record<string, unknown> = {}
   const faults: string[] = []
   for (const field of BATCH_FIELDS) {
     if (!chosen.includes(field.name)) continue
     const value = valueOf(field, values[field.name] ?? '')
-    if (value === undefined) faults.push(field.name)
+    // Either which tags come and go, or all that a job has.
+    const isTwice = field.name === 'tags' && OF_BATCH.some((name) => chosen.includes(name))
+    if (value === undefined || isTwice) faults.push(field.name)
+    else if (OF_BATCH.includes(field.name)) change[field.name] = value
     else if (OWN_SETTINGS.includes(field.name)) settings[field.name] = value
-    else change[field.name] = value
+    else edit[field.name] = value
   }
-  if (Object.keys(settings).length) change.settings = settings
-  return { change: change as Schemas['JobChange'], faults }
+  if (Object.keys(settings).length) edit.settings = settings
+  if (Object.keys(edit).length) change.edit = edit
+  return { change: change as BatchChange, faults }
 }
