@@ -28,8 +28,9 @@ struct job_query {
     struct job_filter filter; /* its groups are filled in by the use case */
     bool own_groups;          /* without a group: those of who asks; else that is for who may see all of them */
     bool failing;             /* whose last run did not end well, as the overview knows them */
-    enum job_sort sort;       /* see struct job_page_opts */
-    struct job_place after;
+    enum job_sort sort;       /* see struct job_page_opts; JOBS_RANKED: by failures of the last 24 h, the most first */
+    struct job_place after;   /* of JOBS_RANKED: `failures` instead of its rank */
+    int64_t failures;
     int64_t offset;
     int64_t limit;
     bool sources;
@@ -38,8 +39,15 @@ struct job_query {
     bool runs;     /* their last runs */
 };
 
+/* What the overview knows. */
+struct job_failures {
+    int64_t job_id, count;
+};
+
 struct job_found {
     struct job_list list;
+    struct job_failures *failures; /* of JOBS_RANKED: ascending by count, then by id; NULL: nobody asked */
+    size_t failure_count;
     struct job_settings *settings; /* ascending by job_id; of jobs that have some */
     size_t settings_count;
     struct job_last_run *runs; /* ascending by job_id; of jobs that have one, where the database tells them in time */
@@ -50,6 +58,7 @@ struct job_found {
 void job_found_fini(struct job_found *found);
 const struct job_settings *job_found_settings(const struct job_found *found, int64_t job_id); /* NULL: none */
 const struct job_last_run *job_found_run(const struct job_found *found, int64_t job_id);      /* NULL: none */
+int64_t job_found_failures(const struct job_found *found, int64_t job_id);                    /* of the last 24 h */
 
 MUST_CHECK enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struct job_query *query,
                                     struct job_found *out, struct refusal *r);

@@ -13,6 +13,7 @@
 #define SHARDWHEEL_ADMIN_OVERVIEW_H
 
 #include "shardwheel/admin.h"
+#include "shardwheel/store/jobs.h"
 #include "shardwheel/store/names.h"
 #include "shardwheel/store/overview.h"
 
@@ -59,6 +60,7 @@ struct overview {
     bool runs_are_estimates;      /* of the newest OVERVIEW_LOOK rows of some code alone; as the next two */
     struct overview_jobs failing; /* at most OVERVIEW_FAILING_MAX */
     struct overview_jobs top;     /* at most OVERVIEW_TOP that failed within a day, failing or not */
+    struct overview_jobs ranked;  /* at most STORE_IDS_MAX that failed within a day, the fewest failures first */
     struct overview_jobs late;    /* at most OVERVIEW_TOP */
     int64_t late_hour;            /* runs */
     bool late_is_estimate;
@@ -78,8 +80,8 @@ MUST_CHECK enum err admin_get_overview(struct admin *a, const struct actor *acto
                                        struct refusal *r);
 void overview_put(const struct overview *o); /* NULL is fine */
 
-/* Pure, for tests: what the rows say, by job. *failed: jobs with a run that did not end well, *top: those of a day. The
- * caller frees both lists. False: no memory. */
+/* Pure, for tests: what the rows say, by job. *failed: jobs with a run that did not end well, `top` and `ranked`: those
+ * of a day. The caller frees the lists. False: no memory. */
 bool overview_count_runs(struct overview *o, int64_t now_s, struct overview_jobs *failed);
 bool overview_count_late(struct overview *o, int64_t now_s, const struct late_run *runs, size_t count);
 

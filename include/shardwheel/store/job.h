@@ -79,7 +79,7 @@ MUST_CHECK enum err job_setting_parse(struct job_settings *settings, size_t i, c
 bool job_instant_parse(const char *value, const struct zone *zone, int64_t *out);
 /* HH:MM. Pure. */
 bool job_clock_parse(const char *value, int *hour, int *minute);
-/* Tags, as job_setting_parse takes them, that are added and removed; others keep their order. ERR_INPUT says why not. */
+/* Adds and removes tags, written as job_setting_parse takes them; others keep their order. ERR_INPUT says why not. */
 MUST_CHECK enum err job_tags_change(struct job_settings *settings, const char *add, const char *remove,
                                     struct errctx *ec);
 /* What must hold between settings. ERR_INPUT names them. */

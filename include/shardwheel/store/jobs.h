@@ -93,18 +93,22 @@ enum job_sort {
     JOBS_NEXT,   /* by the next time, those that run first */
     JOBS_NAMED,  /* by name as the database sorts it */
     JOBS_LAST,   /* by the last due time, the latest first */
+    JOBS_RANKED, /* those of `ranks`, the last one first, then the others by id, descending */
 };
 /* The row that a page goes on behind. */
 struct job_place {
     int64_t id;       /* 0: none: the first page */
     int64_t status;   /* JOBS_NEXT; as the next */
     int64_t time_ms;  /* also JOBS_LAST */
+    int64_t rank;     /* JOBS_RANKED: so many of `ranks` come behind it; -1: it is none of them */
     const char *name; /* JOBS_NAMED */
 };
 
 struct job_page_opts {
     struct job_filter filter;
     enum job_sort sort;
+    const int64_t *ranks; /* of JOBS_RANKED: ids, at most STORE_IDS_MAX */
+    size_t rank_count;
     struct job_place after;
     int64_t offset;
     int64_t limit;

@@ -17,6 +17,7 @@ void job_found_fini(struct job_found *found)
     job_list_fini(&found->list);
     free(found->settings);
     free(found->runs);
+    free(found->failures);
     *found = (struct job_found){0};
 }
 
@@ -44,6 +45,14 @@ const struct job_last_run *job_found_run(const struct job_found *found, int64_t 
     const struct job_last_run key = {.job_id = job_id};
 
     return found->run_count == 0 ? NULL : bsearch(&key, found->runs, found->run_count, sizeof key, compare_run);
+}
+
+int64_t job_found_failures(const struct job_found *found, int64_t job_id)
+{
+    for (size_t i = 0; i < found->failure_count; i++)
+        if (found->failures[i].job_id == job_id)
+            return found->failures[i].count;
+    return 0;
 }
 
 /* ---- what stands beside the rows --------------------------------------------------------------------------------- */
@@ -132,14 +141,27 @@ static enum err count_jobs(struct admin *a, struct store_session *s, const struc
 static enum err list_jobs(struct admin *a, struct store_session *s, const struct job_query *q,
                           const struct job_filter *filter, struct job_found *out, struct errctx *ec)
 {
-    const struct job_page_opts opts = {.filter = *filter,
-                                       .sort = q->sort,
-                                       .after = q->after,
-                                       .offset = q->offset,
-                                       .limit = q->limit < JOB_PAGE_MAX ? q->limit : JOB_PAGE_MAX,
-                                       .sources = q->sources,
-                                       .limit_ms = LIST_MS};
-    enum err e = store_list_jobs(s, &opts, &out->list, ec);
+    int64_t ranks[STORE_IDS_MAX];
+    struct job_page_opts opts = {.filter = *filter,
+                                 .sort = q->sort,
+                                 .ranks = ranks,
+                                 .rank_count = out->failure_count,
+                                 .after = q->after,
+                                 .offset = q->offset,
+                                 .limit = q->limit < JOB_PAGE_MAX ? q->limit : JOB_PAGE_MAX,
+                                 .sources = q->sources,
+                                 .limit_ms = LIST_MS};
+    enum err e;
+
+    opts.after.rank = q->failures > 0 ? 0 : -1;
+    for (size_t i = 0; i < out->failure_count; i++) {
+        const struct job_failures *f = &out->failures[i];
+
+        ranks[i] = f->job_id;
+        opts.after.rank +=
+            q->failures > 0 && (f->count < q->failures || (f->count == q->failures && f->job_id < q->after.id));
+    }
+    e = store_list_jobs(s, &opts, &out->list, ec);
 
     if (!e)
         e = load_beside(s, q->settings, q->runs, out, ec);
@@ -164,6 +186,20 @@ static enum err find_failing(struct admin *a, const struct actor *actor, struct 
     return *ids ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
 }
 
+static enum err load_failures(struct admin *a, const struct actor *actor, struct job_found *out, struct refusal *r)
+{
+    const struct overview *o = NULL;
+    enum err e = admin_get_overview(a, actor, &o, r);
+
+    if (e)
+        return e;
+    out->failures = calloc(o->ranked.count + 1, sizeof *out->failures);
+    for (size_t i = 0; out->failures && i < o->ranked.count; i++)
+        out->failures[out->failure_count++] = (struct job_failures){o->ranked.items[i].job_id, o->ranked.items[i].day};
+    overview_put(o);
+    return out->failures ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+}
+
 enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struct job_query *query,
                          struct job_found *out, struct refusal *r)
 {
@@ -184,6 +220,8 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
     }
     if (!e && query->failing)
         e = find_failing(a, actor, &filter, &failing, r);
+    if (!e && query->sort == JOBS_RANKED)
+        e = load_failures(a, actor, &found, r);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)

@@ -3,6 +3,7 @@
 #include "shardwheel/admin/overview.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define HOUR_S 3600
 #define DAY_S 86400
@@ -23,6 +24,16 @@ static int compare_weight(const void *a, const void *b)
         return x->day < y->day ? 1 : -1;
     if (x->last_run != y->last_run)
         return x->last_run < y->last_run ? 1 : -1;
+    return compare_int64(&x->job_id, &y->job_id);
+}
+
+/* The most of the day last, then the newest job. */
+static int compare_rank(const void *a, const void *b)
+{
+    const struct overview_job *x = a, *y = b;
+
+    if (x->day != y->day)
+        return x->day < y->day ? -1 : 1;
     return compare_int64(&x->job_id, &y->job_id);
 }
 
@@ -70,6 +81,24 @@ static void count_one(struct overview *o, const struct notable_run *run, bool ho
     o->alarms_failed_day += run->alarm_failed && day;
 }
 
+static bool rank(struct overview_jobs *ranked, const struct overview_jobs *jobs)
+{
+    struct overview_job *all = calloc(jobs->count + 1, sizeof *all);
+    size_t n = 0, left_out;
+
+    if (!all)
+        return false;
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->items[i].day > 0)
+            all[n++] = jobs->items[i];
+    if (n)
+        qsort(all, n, sizeof *all, compare_rank);
+    left_out = n > STORE_IDS_MAX ? n - STORE_IDS_MAX : 0;
+    memmove(all, all + left_out, (n - left_out) * sizeof *all);
+    *ranked = (struct overview_jobs){all, n - left_out};
+    return true;
+}
+
 bool overview_count_runs(struct overview *o, int64_t now_s, struct overview_jobs *failed)
 {
     struct overview_jobs jobs = {.items = calloc(o->notable.count + 1, sizeof *jobs.items)};
@@ -95,7 +124,7 @@ bool overview_count_runs(struct overview *o, int64_t now_s, struct overview_jobs
     for (; o->top.items && top < OVERVIEW_TOP && top < jobs.count && jobs.items[top].day > 0; top++)
         o->top.items[top] = jobs.items[top];
     o->top.count = top;
-    if (!o->top.items) {
+    if (!o->top.items || !rank(&o->ranked, &jobs)) {
         free(jobs.items);
         return false;
     }

@@ -24,6 +24,7 @@ static void destroy(struct overview *o)
 {
     free(o->failing.items);
     free(o->top.items);
+    free(o->ranked.items);
     free(o->late.items);
     free(o->group_counts);
     names_fini(&o->job_names);

@@ -90,7 +90,7 @@ static void take_tags(struct v1_call *c, struct batch_call *b)
     if ((*b->add_tags || *b->remove_tags) && b->order.action != BATCH_EDIT)
         v1_note(c, REFUSED_INVALID, *b->add_tags ? "addTags" : "removeTags", "tags go with the action edit");
     if ((*b->add_tags || *b->remove_tags) && sets_tags(&b->given))
-        v1_note(c, REFUSED_INVALID, "edit.settings.tags", "say which tags come and go, or all that a job has; not both");
+        v1_note(c, REFUSED_INVALID, "edit.settings.tags", "say which tags come and go, or all of a job; not both");
 }
 
 static void take_edit(struct v1_call *c, struct batch_call *b)

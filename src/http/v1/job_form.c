@@ -292,6 +292,8 @@ void job_put(struct buf *b, const struct job_found *found, const struct job_row 
     v1_put_second(b, "glueUpdatedAt", row->glue_s);
     job_put_settings(b, job_found_settings(found, row->id), /*all=*/true);
     put_run(b, job_found_run(found, row->id));
+    if (found->failures)
+        v1_put_int(b, "failuresDay", job_found_failures(found, row->id));
     v1_put_object_end(b);
 }
 

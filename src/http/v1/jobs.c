@@ -9,6 +9,7 @@
 #define LIST_NEXT "jobs-next"
 #define LIST_NAMED "jobs-name"
 #define LIST_LAST "jobs-last"
+#define LIST_FAILURES "jobs-failures"
 #define TEXT_MAX 255
 #define LATER_LIST_MAX 500
 
@@ -32,10 +33,8 @@ static const struct order {
     size_t keys;
     bool text;
 } orders[] = {
-    {JOBS_NEWEST, LIST, 1, false},
-    {JOBS_NEXT, LIST_NEXT, 3, false},
-    {JOBS_NAMED, LIST_NAMED, 1, true},
-    {JOBS_LAST, LIST_LAST, 2, false},
+    {JOBS_NEWEST, LIST, 1, false},    {JOBS_NEXT, LIST_NEXT, 3, false},       {JOBS_NAMED, LIST_NAMED, 1, true},
+    {JOBS_LAST, LIST_LAST, 2, false}, {JOBS_RANKED, LIST_FAILURES, 2, false},
 };
 
 static struct job_place read_place(const struct order *order, const struct v1_page *page)
@@ -50,9 +49,13 @@ static struct job_place read_place(const struct order *order, const struct v1_pa
                               .name = order->text ? from->text : NULL};
 }
 
-static struct v1_cursor make_cursor(const struct order *order, const struct job_row *row)
+static struct v1_cursor make_cursor(const struct order *order, const struct job_found *found, const struct job_row *row)
 {
-    return (struct v1_cursor){.keys = {row->id, order->sort == JOBS_LAST ? row->last_ms : row->next_ms, row->status},
+    int64_t second = order->sort == JOBS_LAST     ? row->last_ms
+                     : order->sort == JOBS_RANKED ? job_found_failures(found, row->id)
+                                                  : row->next_ms;
+
+    return (struct v1_cursor){.keys = {row->id, second, row->status},
                               .count = order->keys,
                               .text = order->text ? (row->name ? row->name : "") : NULL};
 }
@@ -65,7 +68,7 @@ static void write_page(struct v1_call *c, const struct order *order, struct v1_p
     v1_put_items(&c->r->body);
     for (size_t i = 0; i < found->list.count && i < page->limit; i++) {
         job_put(&c->r->body, found, &found->list.rows[i], /*whole=*/false);
-        next = make_cursor(order, &found->list.rows[i]);
+        next = make_cursor(order, found, &found->list.rows[i]);
     }
     page->total = found->total;
     page->is_estimate = found->is_estimate;
@@ -74,13 +77,14 @@ static void write_page(struct v1_call *c, const struct order *order, struct v1_p
 
 static void answer_list(struct v1_call *c)
 {
-    static const char *const sorts[] = {"id", "next", "name", "last", NULL};
+    static const char *const sorts[] = {"id", "next", "name", "last", "failures", NULL};
     const struct order *order = &orders[v1_query_choice(c, "sort", sorts, 0)];
     struct v1_page page = v1_query_page(c, order->list, order->keys, order->text);
     struct job_query query = {.own_groups = true,
                               .failing = v1_query_choice(c, "result", (const char *const[]){"failed", NULL}, -1) == 0,
                               .sort = order->sort,
                               .after = read_place(order, &page),
+                              .failures = order->sort == JOBS_RANKED && page.after ? page.from.keys[1] : 0,
                               .limit = page.want,
                               .count = page.count,
                               .settings = true,

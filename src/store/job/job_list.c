@@ -167,9 +167,15 @@ static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struc
         sql_put(q, " AND i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE FIND_IN_SET(?, t.tags) > 0)", f->tag);
 }
 
-static void put_order(struct sqlbuf *q, enum job_sort sort, const struct store_features *features)
+/* From 1 on; 0 of the others. */
+static void put_rank(struct sqlbuf *q, const struct job_page_opts *opts)
 {
-    switch (sort) {
+    sql_put(q, "FIELD(i.id, ??", sql_list(opts->ranks, opts->rank_count), sql_word(opts->rank_count ? ")" : "0)"));
+}
+
+static void put_order(struct sqlbuf *q, const struct job_page_opts *opts, const struct store_features *features)
+{
+    switch (opts->sort) {
     case JOBS_NEWEST: sql_puts(q, " ORDER BY i.id DESC"); break;
     case JOBS_OLDEST: sql_puts(q, " ORDER BY i.id"); break;
     case JOBS_NEXT: sql_puts(q, " ORDER BY i.trigger_status DESC, i.trigger_next_time, i.id"); break;
@@ -177,6 +183,11 @@ static void put_order(struct sqlbuf *q, enum job_sort sort, const struct store_f
         sql_puts(q, features->job_name_is_desc ? " ORDER BY i.job_desc, i.id" : " ORDER BY i.name, i.id");
         break;
     case JOBS_LAST: sql_puts(q, " ORDER BY i.trigger_last_time DESC, i.id DESC"); break;
+    case JOBS_RANKED:
+        sql_puts(q, " ORDER BY ");
+        put_rank(q, opts);
+        sql_puts(q, " DESC, i.id DESC");
+        break;
     }
 }
 
@@ -203,6 +214,14 @@ static void put_after(struct sqlbuf *q, const struct job_page_opts *opts, const 
         sql_put(q, " AND (i.trigger_last_time < ? OR (i.trigger_last_time = ? AND i.id < ?))", after->time_ms,
                 after->time_ms, after->id);
         break;
+    case JOBS_RANKED:
+        sql_puts(q, " AND ");
+        put_rank(q, opts);
+        if (after->rank < 0)
+            sql_put(q, " = 0 AND i.id < ?", after->id);
+        else
+            sql_put(q, " <= ?", after->rank);
+        break;
     }
 }
 
@@ -213,9 +232,9 @@ static void put_page(struct sqlbuf *q, const struct job_page_opts *opts, const s
     sql_puts(q, " FROM (SELECT i.id FROM xxl_job_info i");
     put_filter(q, &opts->filter, features);
     put_after(q, opts, features);
-    put_order(q, opts->sort, features);
+    put_order(q, opts, features);
     sql_put(q, " LIMIT ? OFFSET ?) p JOIN xxl_job_info i ON i.id = p.id", opts->limit, opts->offset);
-    put_order(q, opts->sort, features);
+    put_order(q, opts, features);
 }
 
 enum err store_list_jobs(struct store_session *s, const struct job_page_opts *opts, struct job_list *out,

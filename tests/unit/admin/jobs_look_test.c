@@ -97,7 +97,11 @@ static const char *walk(struct job_query q)
         static char name[64];
         snprintf(name, sizeof name, "%s", row->name);
         snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s%s", pages ? " " : "", name);
-        q.after = (struct job_place){row->id, row->status, q.sort == JOBS_LAST ? row->last_ms : row->next_ms, name};
+        q.after = (struct job_place){.id = row->id,
+                                     .status = row->status,
+                                     .time_ms = q.sort == JOBS_LAST ? row->last_ms : row->next_ms,
+                                     .name = name};
+        q.failures = job_found_failures(&found, row->id);
         job_found_fini(&found);
     }
     return shown;
@@ -121,6 +125,13 @@ static void each_order_has_every_job_once(void **state)
     assert_string_equal(walk(q), "a B b c d");
     q.sort = JOBS_LAST;
     assert_string_equal(walk(q), "a c b B d");
+    q.sort = JOBS_RANKED; /* c failed thrice, d and a once; B only two days ago */
+    test_sql("INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, alarm_status) "
+             "SELECT job_group, id, UTC_TIMESTAMP() - INTERVAL IF(job_desc = 'B', 48, 0) HOUR, 200, 500, 0 "
+             "FROM xxl_job_info WHERE job_desc <> 'b' UNION ALL "
+             "SELECT job_group, id, UTC_TIMESTAMP(), 500, 0, 0 FROM xxl_job_info WHERE job_desc = 'c' UNION ALL "
+             "SELECT job_group, id, UTC_TIMESTAMP(), 200, 502, 0 FROM xxl_job_info WHERE job_desc = 'c'");
+    assert_string_equal(walk(q), "c a d b B");
 }
 
 static void failing_jobs_are_those_of_the_overview(void **state)

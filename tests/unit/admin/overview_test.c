@@ -43,6 +43,9 @@ static void runs_are_counted_by_job(void **state)
     assert_int_equal(failed.items[1].day, 2);
     assert_int_equal(failed.items[2].job_id, 3);
     assert_int_equal(o.top.count, 2); /* job 3 has not failed for a day */
+    assert_int_equal(o.ranked.count, 2);
+    assert_int_equal(o.ranked.items[1].job_id, 2); /* as many as job 1 has, and newer */
+    free(o.ranked.items);
     free(failed.items);
     free(o.top.items);
 }

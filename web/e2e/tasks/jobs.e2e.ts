@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
-import { closeBrowser, doTask, type Person } from '../person'
+import { closeBrowser, doTask, Person } from '../person'
 import { getJob, openSection, row } from '../rows'
 import { stage, word } from '../stage'
 
@@ -139,6 +139,24 @@ test('tags come and go for many jobs', () =>
     expect([await tagged('night'), await tagged('eu'), await tagged('us')]).toEqual([24, 0, 24])
     await edit({ removeTags: 'night, us' })
     expect([await tagged('night'), await tagged('us')]).toEqual([0, 0])
+  }))
+
+test('the jobs that fail most come first, also for who gets the link', () =>
+  doTask('sort jobs by failures', { user: 'admin' }, async (p) => {
+    await p.go('/jobs')
+    await p.click(p.get('sort-failures'))
+    await expect.poll(() => p.page.url()).toContain('sort=failures')
+    const first = p.get('job-row').first()
+    await expect.poll(() => first.getAttribute('data-id')).toBe(String(stage.jobs.failing))
+    await p.see(first.locator('[data-test="row-failures"]'))
+    const shared = p.page.url().replace(p.url, '')
+    const other = await Person.arrive({ user: 'groupie' })
+    await other.go(shared)
+    await expect.poll(() => other.get('job-row').first().getAttribute('data-id')).toBe(String(stage.jobs.failing))
+    await other.leave()
+    await p.click(first.locator('[data-test="row-failures"]'))
+    await p.see(p.get('run-row'))
+    expect(p.page.url()).toContain(`jobId=${stage.jobs.failing}`)
   }))
 
 test('export and import', () =>

@@ -20,6 +20,9 @@ export interface RunParts {
 
 const REASON_CHARS = 200
 
+/** Runs that did not end well, or nobody knows how: as lists of runs are narrowed to them. */
+export const FAILURES = 'failed,lost,unknown'
+
 /** The first line, and not more of it than a sentence bears. */
 export function shortReason(reason: string | null): string {
   const line = (reason ?? '').trim().split(/\r?\n/, 1)[0]!.trim()

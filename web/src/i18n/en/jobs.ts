@@ -46,10 +46,12 @@ export default {
     none: 'no more',
     hand: '–',
   },
+  failures: '{n} failed in 24 h',
   column: {
     next: 'Next',
     ticks: 'Last 20',
     last: 'Last run',
+    failures: 'Sort by failed runs of the last 24 hours',
   },
   result: {
     failed: 'Failing',

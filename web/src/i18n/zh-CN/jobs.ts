@@ -46,10 +46,12 @@ export default {
     none: '不再触发',
     hand: '–',
   },
+  failures: '24 小时内失败 {n} 次',
   column: {
     next: '下次触发',
     ticks: '最近 20 次',
     last: '最近运行',
+    failures: '按最近 24 小时失败的运行次数排序',
   },
   result: {
     failed: '失败中',

@@ -46,10 +46,12 @@ export default {
     none: '不再觸發',
     hand: '–',
   },
+  failures: '24 小時內失敗 {n} 次',
   column: {
     next: '下次觸發',
     ticks: '最近 20 次',
     last: '最近執行',
+    failures: '依最近 24 小時失敗的執行次數排序',
   },
   result: {
     failed: '失敗中',

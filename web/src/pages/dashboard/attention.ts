@@ -3,6 +3,7 @@
 import type { RouteLocationRaw } from 'vue-router'
 import type { Schemas } from '@/api/client'
 import { troubleOf, type Trouble } from '@/model/health'
+import { FAILURES } from '@/model/run-words'
 
 type Overview = Schemas['Overview']
 type Health = Schemas['Health']
@@ -31,8 +32,6 @@ export interface Concern {
   to: RouteLocationRaw
 }
 
-/** Runs that did not end well, or nobody knows how. */
-export const FAILURES = 'failed,lost,unknown'
 /** Runs that were sent, or could not be; neither planned nor skipped. */
 export const SENT = `success,${FAILURES},running`
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /** rank: rows of the short lists of jobs, out of the overview. */
-import { FAILURES, toRuns } from './attention'
+import { toRuns } from './attention'
 import type { RankRow } from './JobRank.vue'
 import type { Schemas } from '@/api/client'
 import { agoText, durationText } from '@/composables/duration'
 import { countText } from '@/composables/numbers'
 import { translate } from '@/i18n'
+import { FAILURES } from '@/model/run-words'
 
 type Overview = Schemas['Overview']
 const HOUR = 3_600_000

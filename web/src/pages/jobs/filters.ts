@@ -4,7 +4,7 @@ import type { paths } from '@/api/schema'
 import type { Schemas } from '@/api/client'
 import { choiceField, numberField, textField, type Fields } from '@/model/filters'
 
-export const SORTS = ['id', 'name', 'next', 'last'] as const
+export const SORTS = ['id', 'name', 'next', 'last', 'failures'] as const
 export const STATES = ['', 'running', 'stopped'] as const
 export const RESULTS = ['', 'failed'] as const
 

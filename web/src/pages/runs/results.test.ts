@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
-import { CHIPS, cleanStates, FAILURES, isOn, toggle } from './results'
+import { CHIPS, cleanStates, isOn, toggle } from './results'
+import { FAILURES } from '@/model/run-words'
 
 const chip = (name: string) => CHIPS.find((c) => c.name === name)!
 

@@ -22,9 +22,6 @@ export const CHIPS: readonly Chip[] = [
 
 const ALL = CHIPS.flatMap((c) => c.states)
 
-/** What went wrong, for certain or maybe. */
-export const FAILURES = 'failed,lost,unknown'
-
 export function readStates(text: string): State[] {
   const named = text.split(',')
   return ALL.filter((s) => named.includes(s))
