@@ -49,7 +49,7 @@ describe.each(looks)('$name', (look) => {
       for (const problem of p.problems) wrong.push(`${place.name}: ${problem}`)
     }
     const known = [
-      /\/(|jobs|flows|import|runs|executors|cluster|alarms|users|tokens|account|audit|settings|help|login)$/,
+      /\/(|jobs|flows|import|runs|executors|cluster|alarms|events|events\/deliveries|users|tokens|account|audit|settings|help|login)$/,
       /\/(jobs|flows|flow-runs|runs|executors)\/\d+(\/[a-z]+)?$/,
       /\/flows\/new$/,
     ]

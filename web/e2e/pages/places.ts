@@ -27,6 +27,8 @@ export function places(run: number): Place[] {
     { name: 'executor', path: `/executors/${stage.group.id}` },
     { name: 'cluster', path: '/cluster' },
     { name: 'alarms', path: '/alarms' },
+    { name: 'events', path: '/events' },
+    { name: 'deliveries', path: '/events/deliveries' },
     { name: 'users', path: '/users' },
     { name: 'tokens', path: '/tokens' },
     { name: 'audit', path: '/audit' },

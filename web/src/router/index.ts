@@ -90,6 +90,18 @@ const routes: RouteRecordRaw[] = [
   },
   { path: '/alarms', name: 'alarms', component: () => import('@/pages/alarms/AlarmsPage.vue'), meta: { rail: 'alarms' } },
   {
+    path: '/events',
+    name: 'events',
+    component: () => import('@/pages/events/EventsPage.vue'),
+    meta: { rail: 'alarms', right: 'admin' },
+  },
+  {
+    path: '/events/deliveries',
+    name: 'deliveries',
+    component: () => import('@/pages/events/DeliveriesPage.vue'),
+    meta: { rail: 'alarms', right: 'admin' },
+  },
+  {
     path: '/users',
     name: 'users',
     component: () => import('@/pages/people/UsersPage.vue'),

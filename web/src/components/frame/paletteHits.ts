@@ -28,6 +28,8 @@ const PAGES = [
   'executors',
   'cluster',
   'alarms',
+  'events',
+  'deliveries',
   'users',
   'tokens',
   'audit',

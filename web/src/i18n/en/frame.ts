@@ -13,6 +13,8 @@ export default {
     executors: 'Executors',
     cluster: 'Cluster',
     alarms: 'Alarms',
+    events: 'Events',
+    deliveries: 'Deliveries',
     admin: 'Admin',
     users: 'Users',
     tokens: 'Tokens',

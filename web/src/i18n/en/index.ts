@@ -14,6 +14,7 @@ import executors from './executors'
 import glue from './glue'
 import people from './people'
 import alarms from './alarms'
+import events from './events'
 import audit from './audit'
 import settings from './settings'
 import cluster from './cluster'
@@ -38,6 +39,7 @@ const en = {
   glue,
   people,
   alarms,
+  events,
   audit,
   settings,
   cluster,

@@ -13,6 +13,8 @@ export default {
     executors: '执行器',
     cluster: '集群',
     alarms: '告警',
+    events: '事件推送',
+    deliveries: '推送记录',
     admin: '管理',
     users: '用户',
     tokens: '令牌',

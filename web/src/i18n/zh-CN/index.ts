@@ -15,6 +15,7 @@ import executors from './executors'
 import glue from './glue'
 import people from './people'
 import alarms from './alarms'
+import events from './events'
 import audit from './audit'
 import settings from './settings'
 import cluster from './cluster'
@@ -39,6 +40,7 @@ const messages: Messages = {
   glue,
   people,
   alarms,
+  events,
   audit,
   settings,
   cluster,

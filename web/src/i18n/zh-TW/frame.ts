@@ -13,6 +13,8 @@ export default {
     executors: '執行器',
     cluster: '叢集',
     alarms: '告警',
+    events: '事件推送',
+    deliveries: '推送紀錄',
     admin: '管理',
     users: '使用者',
     tokens: '權杖',
