@@ -286,6 +286,7 @@ void md5_digest(const void *data, size_t len, unsigned char out[16]);
 void sha256_digest(const void *data, size_t len, unsigned char out[32]);
 void sha256_hex(const char *text, char out[65]); /* lower-case digits of the digest of the text */
 void hmac_sha256(const char *key, const char *text, unsigned char out[32]);
+void hmac_sha256_hex(const char *key, const char *text, char out[65]);
 void hmac_sha1(const void *key, size_t key_len, const void *data, size_t len, unsigned char out[20]); /* RFC 6238 */
 /* Of the system; 256 at most. */
 MUST_CHECK enum err random_bytes(void *out, size_t len, struct errctx *ec);

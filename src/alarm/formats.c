@@ -154,16 +154,14 @@ static void sign_feishu(struct buf *body, const char *secret, int64_t now_ms)
 
 static void sign_json(struct buf *header, const char *secret, const struct buf *body)
 {
-    unsigned char digest[32];
+    char digest[65];
 
     if (buf_failed(body)) {
         header->failed = true;
         return;
     }
-    hmac_sha256(secret, body->data, digest);
-    buf_puts(header, "X-Shardwheel-Signature: sha256=");
-    for (size_t i = 0; i < sizeof digest; i++)
-        buf_printf(header, "%02x", digest[i]);
+    hmac_sha256_hex(secret, body->data, digest);
+    buf_printf(header, "X-Shardwheel-Signature: sha256=%s", digest);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alarm/mail_text.h"
 
-#include "alarm/markup.h"
+#include "shardwheel/markup.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/text.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "alarm/mail_text.h"
-#include "alarm/markup.h"
+#include "shardwheel/markup.h"
 #include "alarm/template.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"

@@ -28,13 +28,18 @@ void sha256_digest(const void *data, size_t len, unsigned char out[32])
     digest(EVP_sha256(), data, len, out);
 }
 
+static void write_hex(const unsigned char bytes[32], char out[65])
+{
+    for (size_t i = 0; i < 32; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
 void sha256_hex(const char *text, char out[65])
 {
     unsigned char bytes[32];
 
     sha256_digest(text, strlen(text), bytes);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    write_hex(bytes, out);
 }
 
 void hmac_sha256(const char *key, const char *text, unsigned char out[32])
@@ -43,6 +48,14 @@ void hmac_sha256(const char *key, const char *text, unsigned char out[32])
 
     if (!HMAC(EVP_sha256(), key, (int)strlen(key), (const unsigned char *)text, strlen(text), out, &len))
         abort();
+}
+
+void hmac_sha256_hex(const char *key, const char *text, char out[65])
+{
+    unsigned char bytes[32];
+
+    hmac_sha256(key, text, bytes);
+    write_hex(bytes, out);
 }
 
 void hmac_sha1(const void *key, size_t key_len, const void *data, size_t len, unsigned char out[20])

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "alarm/mail_text.h"
-#include "alarm/markup.h"
+#include "shardwheel/markup.h"
 #include "alarm/message.h"
 
 #include <stdlib.h>

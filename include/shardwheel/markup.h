@@ -4,8 +4,8 @@
  *
  * trigger_msg and handle_msg are HTML as we write them and anything as others do.
  */
-#ifndef ALARM_MARKUP_H
-#define ALARM_MARKUP_H
+#ifndef SHARDWHEEL_MARKUP_H
+#define SHARDWHEEL_MARKUP_H
 
 #include "shardwheel/base.h"
 

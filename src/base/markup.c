@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alarm/markup.h"
+#include "shardwheel/markup.h"
 
 #include <string.h>
 
