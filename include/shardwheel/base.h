@@ -147,6 +147,27 @@ void worker_stop(struct worker *w); /* after the turn under way; may be called t
 bool worker_is_stopping(struct worker *w);
 void worker_join(struct worker *w); /* nothing if it was never started */
 
+/* NAME_start, NAME_stop and NAME_join of a struct NAME that has a `worker`, whose turn is NAME_turn. */
+#define WORKER_LIFE(name, thread_name, end)                                                                            \
+    static int64_t run_##name(void *arg)                                                                               \
+    {                                                                                                                  \
+        return name##_turn(arg);                                                                                       \
+    }                                                                                                                  \
+    enum err name##_start(struct name *it, struct errctx *ec)                                                          \
+    {                                                                                                                  \
+        return worker_start(&it->worker, thread_name, run_##name, end, it, ec);                                        \
+    }                                                                                                                  \
+    WORKER_STOPS(name)
+#define WORKER_STOPS(name)                                                                                             \
+    void name##_stop(struct name *it)                                                                                  \
+    {                                                                                                                  \
+        worker_stop(&it->worker);                                                                                      \
+    }                                                                                                                  \
+    void name##_join(struct name *it)                                                                                  \
+    {                                                                                                                  \
+        worker_join(&it->worker);                                                                                      \
+    }
+
 /* ---- logging ----------------------------------------------------------------------------------------------- */
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };

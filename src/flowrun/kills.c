@@ -115,9 +115,8 @@ static bool wait_for(struct kills *k, struct kill kill, int64_t now_ms)
     return waits;
 }
 
-static int64_t turn(void *arg)
+static int64_t kills_turn(struct kills *k)
 {
-    struct kills *k = arg;
     struct executor_access access = {0};
     struct kill kill;
     int64_t now_ms = clock_mono_ms(k->clock), next_ms = now_ms;
@@ -141,20 +140,7 @@ static int64_t turn(void *arg)
     return next_ms - now_ms;
 }
 
-enum err kills_start(struct kills *k, struct errctx *ec)
-{
-    return worker_start(&k->worker, "flow-kills", turn, NULL, k, ec);
-}
-
-void kills_stop(struct kills *k)
-{
-    worker_stop(&k->worker);
-}
-
-void kills_join(struct kills *k)
-{
-    worker_join(&k->worker);
-}
+WORKER_LIFE(kills, "flow-kills", NULL)
 
 void kills_destroy(struct kills *k)
 {

@@ -250,11 +250,6 @@ int64_t lost_turn(struct lost *l)
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-static int64_t run_turn(void *lost)
-{
-    return lost_turn(lost);
-}
-
 enum err lost_create(const struct lost_opts *opts, const struct clock *clock, struct counters *counters,
                      struct lost **out, struct errctx *ec)
 {
@@ -294,20 +289,7 @@ enum err lost_set_access(struct lost *l, const char *access_token, const struct 
     return ERR_OK;
 }
 
-enum err lost_start(struct lost *l, struct errctx *ec)
-{
-    return worker_start(&l->worker, "lost", run_turn, NULL, l, ec);
-}
-
-void lost_stop(struct lost *l)
-{
-    worker_stop(&l->worker);
-}
-
-void lost_join(struct lost *l)
-{
-    worker_join(&l->worker);
-}
+WORKER_LIFE(lost, "lost", NULL)
 
 void lost_destroy(struct lost *l)
 {

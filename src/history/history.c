@@ -158,11 +158,6 @@ int64_t history_turn(struct history *h)
     return wait_ms < OTHERS_PIECE_MS ? OTHERS_PIECE_MS : wait_ms < LOOK_MS ? wait_ms : LOOK_MS;
 }
 
-static int64_t run_turn(void *history)
-{
-    return history_turn(history);
-}
-
 /* The last words of a node that ends as it should. */
 static void end(void *history)
 {
@@ -203,20 +198,7 @@ enum err history_create(const struct history_opts *opts, const struct clock *clo
     return ERR_OK;
 }
 
-enum err history_start(struct history *h, struct errctx *ec)
-{
-    return worker_start(&h->worker, "history", run_turn, end, h, ec);
-}
-
-void history_stop(struct history *h)
-{
-    worker_stop(&h->worker);
-}
-
-void history_join(struct history *h)
-{
-    worker_join(&h->worker);
-}
+WORKER_LIFE(history, "history", end)
 
 void history_destroy(struct history *h)
 {

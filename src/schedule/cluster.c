@@ -307,11 +307,6 @@ int64_t cluster_turn(struct cluster *c)
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
 
-static int64_t run_turn(void *cluster)
-{
-    return cluster_turn(cluster);
-}
-
 static void say_goodbye(void *arg)
 {
     struct cluster *c = arg;
@@ -326,17 +321,4 @@ static void say_goodbye(void *arg)
     c->session = NULL;
 }
 
-enum err cluster_start(struct cluster *c, struct errctx *ec)
-{
-    return worker_start(&c->worker, "cluster", run_turn, say_goodbye, c, ec);
-}
-
-void cluster_stop(struct cluster *c)
-{
-    worker_stop(&c->worker);
-}
-
-void cluster_join(struct cluster *c)
-{
-    worker_join(&c->worker);
-}
+WORKER_LIFE(cluster, "cluster", say_goodbye)

@@ -217,11 +217,6 @@ int64_t upkeep_turn(struct upkeep *u)
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-static int64_t run_turn(void *upkeep)
-{
-    return upkeep_turn(upkeep);
-}
-
 enum err upkeep_create(const struct upkeep_opts *opts, const struct clock *clock, struct counters *counters,
                        struct upkeep **out, struct errctx *ec)
 {
@@ -241,20 +236,7 @@ enum err upkeep_create(const struct upkeep_opts *opts, const struct clock *clock
     return ERR_OK;
 }
 
-enum err upkeep_start(struct upkeep *u, struct errctx *ec)
-{
-    return worker_start(&u->worker, "upkeep", run_turn, NULL, u, ec);
-}
-
-void upkeep_stop(struct upkeep *u)
-{
-    worker_stop(&u->worker);
-}
-
-void upkeep_join(struct upkeep *u)
-{
-    worker_join(&u->worker);
-}
+WORKER_LIFE(upkeep, "upkeep", NULL)
 
 void upkeep_destroy(struct upkeep *u)
 {

@@ -363,22 +363,4 @@ int64_t loader_turn(struct loader *l)
     return e && e != ERR_TIMEOUT ? LOAD_RETRY_MS : 0;
 }
 
-static int64_t run_turn(void *loader)
-{
-    return loader_turn(loader);
-}
-
-enum err loader_start(struct loader *l, struct errctx *ec)
-{
-    return worker_start(&l->worker, "loader", run_turn, NULL, l, ec);
-}
-
-void loader_stop(struct loader *l)
-{
-    worker_stop(&l->worker);
-}
-
-void loader_join(struct loader *l)
-{
-    worker_join(&l->worker);
-}
+WORKER_LIFE(loader, "loader", NULL)

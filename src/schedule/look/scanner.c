@@ -298,22 +298,4 @@ int64_t scanner_turn(struct scanner *s)
     return 0;
 }
 
-static int64_t run_turn(void *scanner)
-{
-    return scanner_turn(scanner);
-}
-
-enum err scanner_start(struct scanner *s, struct errctx *ec)
-{
-    return worker_start(&s->worker, "scanner", run_turn, NULL, s, ec);
-}
-
-void scanner_stop(struct scanner *s)
-{
-    worker_stop(&s->worker);
-}
-
-void scanner_join(struct scanner *s)
-{
-    worker_join(&s->worker);
-}
+WORKER_LIFE(scanner, "scanner", NULL)

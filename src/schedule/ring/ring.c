@@ -385,12 +385,4 @@ enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec
     return worker_start(&r->worker, "ring", run_turn, give_session_back, r, ec);
 }
 
-void ring_stop(struct ring *r)
-{
-    worker_stop(&r->worker);
-}
-
-void ring_join(struct ring *r)
-{
-    worker_join(&r->worker);
-}
+WORKER_STOPS(ring)
