@@ -23,7 +23,7 @@ struct config;
 struct directory;
 struct executor_calls;
 struct executor_networks;
-struct http_tls;
+struct access_box;
 struct registry;
 struct resolver;
 struct triggers;
@@ -125,6 +125,7 @@ struct admin_opts {
     struct triggers *triggers;    /* fires that are asked for */
     struct registry *registry;    /* who is there now */
     struct executor_calls *calls; /* logs and kills */
+    struct access_box *access;    /* of these; NULL: executors are not called */
     struct keep_offers *keep;     /* to which stopped runs are offered; NULL: to none */
     struct resolver *resolver;
     struct directory *directory;              /* who is unknown here may be known there; NULL: there is none */
@@ -141,7 +142,5 @@ MUST_CHECK enum err admin_create(const struct admin_opts *opts, const struct clo
                                  struct admin **out, struct errctx *ec);
 void admin_stop(struct admin *a);    /* calls under way wait for nothing of ours any more; may be called twice */
 void admin_destroy(struct admin *a); /* NULL is fine; no call is under way */
-/* How executors are spoken to from now on; the texts are copied. Any thread. */
-void admin_set_access(struct admin *a, const char *access_token, int64_t timeout_ms, const struct http_tls *tls);
 
 #endif

@@ -22,7 +22,7 @@
 #include "shardwheel/job/words.h"
 
 struct dispatch;
-struct http_tls;
+struct access_box;
 struct executor_networks;
 struct resolver;
 struct results;
@@ -34,6 +34,7 @@ struct dispatch_opts {
     size_t results_max;    /* requests under way and results not yet written; beyond it no new request is sent */
     const char *node_name; /* shown in trigger_msg */
     const char *admin_ip;  /* shown in trigger_msg */
+    struct access_box *access; /* set before the first submission; outlives dispatch */
     struct message_style style;
     bool bean_only;                                   /* jobs of other glue types are not sent */
     struct watch *watch;                              /* of the loops; NULL: none */
@@ -47,9 +48,6 @@ MUST_CHECK enum err dispatch_create(const struct dispatch_opts *opts, struct reg
                                     struct results *results, const struct clock *clock, struct counters *counters,
                                     struct dispatch **out, struct errctx *ec);
 MUST_CHECK enum err dispatch_start(struct dispatch *d, struct errctx *ec);
-/* One thread calls both; used from the next submission on. timeout_ms: from sending to the whole answer. */
-void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms);
-void dispatch_set_tls(struct dispatch *d, const struct http_tls *tls); /* texts are copied; verified at first */
 /* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when
  * the wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);

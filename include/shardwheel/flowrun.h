@@ -22,7 +22,7 @@
 
 struct flowrun;
 struct executor_calls;
-struct http_tls;
+struct access_box;
 struct zone;
 
 struct flowrun_opts {
@@ -31,7 +31,7 @@ struct flowrun_opts {
     const struct zone *zone;      /* of the cluster's cron expressions */
     int64_t max_year;             /* see schedule_find_next */
     struct executor_calls *calls; /* to stop runs; NULL: nobody is asked */
-    int64_t timeout_ms;           /* of such a call */
+    struct access_box *access;    /* of such a call; outlives the object */
     struct keep_offers *keep;     /* to which stopped runs are offered; NULL: to none */
     struct watch *watch;          /* of its threads; NULL: none */
     /* The epochs of all N shards, 0 where this node does not own them; `out` has room for STORE_SHARDS_MAX. Returns N.
@@ -46,9 +46,6 @@ struct flowrun_opts {
 
 MUST_CHECK enum err flowrun_create(const struct flowrun_opts *opts, const struct clock *clock,
                                    struct counters *counters, struct flowrun **out, struct errctx *ec);
-/* As executors are spoken to: before the start, and at any time after it. Texts are copied. */
-MUST_CHECK enum err flowrun_set_access(struct flowrun *f, const char *access_token, const struct http_tls *tls,
-                                       struct errctx *ec);
 MUST_CHECK enum err flowrun_start(struct flowrun *f, struct errctx *ec);
 int64_t flowrun_turn(struct flowrun *f); /* for the thread, and for tests, which do not start it: see worker_start */
 void flowrun_stop(struct flowrun *f);

@@ -34,8 +34,8 @@ void keep_offer(struct keep_offers *offers, int64_t log_id, bool maybe_failed);
 
 /* ---- the thread: keep/keep.c ------------------------------------------------------------------------------------- */
 
+struct access_box;
 struct executor_networks;
-struct http_tls;
 struct keep;
 struct resolver;
 struct store;
@@ -45,6 +45,7 @@ struct keep_opts {
     struct keep_offers *offers; /* outlives it, as all below */
     struct resolver *resolver;
     const struct executor_networks *networks;
+    struct access_box *access;     /* with what executors are asked; set before the start */
     enum kept_which which;         /* of jobs that do not say it */
     size_t text_max;               /* bytes of one text */
     int per_second;                /* logs that are fetched */
@@ -54,9 +55,6 @@ struct keep_opts {
 
 MUST_CHECK enum err keep_create(const struct keep_opts *opts, const struct clock *clock, struct counters *counters,
                                 struct keep **out, struct errctx *ec);
-/* With what executors are asked; copied. Any thread. */
-MUST_CHECK enum err keep_set_access(struct keep *k, const char *access_token, const struct http_tls *tls,
-                                    int64_t timeout_ms, struct errctx *ec);
 MUST_CHECK enum err keep_start(struct keep *k, struct errctx *ec);
 /* Nothing is offered any more. What waits is kept as far as that takes KEEP_STOP_MS. */
 #define KEEP_STOP_MS 2000

@@ -8,9 +8,9 @@
 
 struct admin;
 
-/* A copy, to be used by one call. */
+/* For one call. */
 struct access_copy {
-    struct executor_access access;
+    struct executor_access *access;
     struct run_calls calls; /* points into `access` */
 };
 MUST_CHECK enum err access_copy(struct admin *a, struct access_copy *out, struct errctx *ec);

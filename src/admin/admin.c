@@ -56,7 +56,6 @@ void admin_destroy(struct admin *a)
     run_counts_destroy(a->run_counts);
     buf_fini(&a->settings);
     login_rules_fini(&a->login_rules);
-    executor_access_fini(&a->access);
     mutex_fini(&a->lock);
     free(a);
 }

@@ -8,7 +8,6 @@
 #include "admin/overview/cache.h"
 #include "shardwheel/counters.h"
 #include "shardwheel/admin.h"
-#include "shardwheel/executor/access.h"
 
 /* What a list had counted when there was time for it. */
 #define KNOWN_COUNTS 64
@@ -45,8 +44,6 @@ struct admin {
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
     unsigned weak_config;                    /* [lock] bits of weak.h: of the settings */
     struct login_rules login_rules;          /* [lock] */
-    struct executor_access access;           /* [lock] as the next one */
-    int64_t access_timeout_ms;               /* [lock] */
     struct run_counts *run_counts;           /* [const] locks by itself */
     struct overview_cache overviews;         /* [const] likewise */
     struct run_clearing *clears;             /* [const] likewise */

@@ -9,47 +9,17 @@
 #include "dispatch/asking.h"
 #include "shardwheel/dispatch.h"
 
-struct limits *limits_create(const char *access_token, int64_t timeout_ms, const struct http_tls *tls)
-{
-    struct limits *limits = calloc(1, sizeof *limits);
-
-    if (!limits)
-        return NULL;
-    atomic_init(&limits->refs, 1);
-    limits->timeout_ms = timeout_ms;
-    if (!executor_access_copy(access_token, tls, &limits->access)) {
-        free(limits);
-        return NULL;
-    }
-    return limits;
-}
-
-struct limits *limits_ref(struct limits *limits)
-{
-    atomic_fetch_add_explicit(&limits->refs, 1, memory_order_relaxed);
-    return limits;
-}
-
-void limits_unref(struct limits *limits)
-{
-    /* acq_rel: the last one to let go sees what the others did before they let go. */
-    if (!limits || atomic_fetch_sub_explicit(&limits->refs, 1, memory_order_acq_rel) > 1)
-        return;
-    executor_access_fini(&limits->access);
-    free(limits);
-}
-
 void batch_put(struct batch *batch)
 {
-    /* acq_rel: as in limits_unref. */
+    /* acq_rel: the last one to let go sees what the others did before they let go. */
     if (!batch || atomic_fetch_sub_explicit(&batch->refs, 1, memory_order_acq_rel) > 1)
         return;
     registry_put_snapshot(batch->snapshot);
-    limits_unref(batch->limits);
+    executor_access_unref(batch->access);
     free(batch);
 }
 
-struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms,
+struct batch *batch_create(struct post_office *office, struct executor_access *access, int64_t deadline_boot_ms,
                            int64_t asked_wall_us)
 {
     struct batch *batch = calloc(1, sizeof *batch);
@@ -58,7 +28,7 @@ struct batch *batch_create(struct post_office *office, struct limits *limits, in
         return NULL;
     atomic_init(&batch->refs, 1);
     batch->snapshot = registry_get_snapshot(office->registry);
-    batch->limits = limits_ref(limits);
+    batch->access = executor_access_ref(access);
     batch->deadline_boot_ms = deadline_boot_ms;
     batch->asked_wall_us = asked_wall_us;
     return batch;

@@ -20,30 +20,19 @@
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 
-/* Settings that may change while we run; a batch keeps those of its time. */
-struct limits {
-    _Atomic int refs;              /* [atomic] */
-    int64_t timeout_ms;            /* [const] */
-    struct executor_access access; /* [const] */
-};
-/* NULL when out of memory. */
-struct limits *limits_create(const char *access_token, int64_t timeout_ms, const struct http_tls *tls);
-struct limits *limits_ref(struct limits *limits);
-void limits_unref(struct limits *limits); /* NULL is fine */
-
 /* What the fires of one submission have in common. */
 struct batch {
     _Atomic int refs;                         /* [atomic] */
     const struct registry_snapshot *snapshot; /* [const] one reference */
-    struct limits *limits;                    /* [const] one reference */
+    struct executor_access *access;           /* [const] one reference: as it was then */
     int64_t deadline_boot_ms;                 /* [const] */
     int64_t asked_wall_us;                    /* [const] direct fires: when they were asked for; else 0 */
 };
 
 struct post_office;
-/* Takes the present snapshot and a reference of the limits. NULL when out of memory. The creator gives its reference
+/* Takes the present snapshot and a reference of the access. NULL when out of memory. The creator gives its reference
  * back with batch_put when all deliveries are made. */
-struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms,
+struct batch *batch_create(struct post_office *office, struct executor_access *access, int64_t deadline_boot_ms,
                            int64_t asked_wall_us);
 void batch_put(struct batch *batch); /* NULL is fine */
 

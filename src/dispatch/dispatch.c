@@ -31,7 +31,7 @@ struct dispatch {
     size_t loop_count;         /* [const] */
     struct mutex lock;         /* rank LOCK_DISPATCH */
     struct cond all_done;      /* with lock */
-    struct limits *limits;     /* [lock] for the next batch */
+    struct access_box *access; /* [const] */
     struct log_limit drop_log; /* [atomic] */
     struct mutex
         direct_lock;       /* rank LOCK_DISPATCH; never together with `lock`; held for one pick, which calls nobody */
@@ -125,14 +125,10 @@ static void give_up_fire(struct dispatch *d, struct fire *fire)
 
 static struct batch *begin_batch(struct dispatch *d, int64_t deadline_boot_ms, int64_t asked_wall_us)
 {
-    struct limits *limits;
-    struct batch *batch;
+    struct executor_access *access = access_box_get(d->access);
+    struct batch *batch = access ? batch_create(&d->office, access, deadline_boot_ms, asked_wall_us) : NULL;
 
-    mutex_lock(&d->lock);
-    limits = limits_ref(d->limits);
-    mutex_unlock(&d->lock);
-    batch = batch_create(&d->office, limits, deadline_boot_ms, asked_wall_us);
-    limits_unref(limits);
+    executor_access_unref(access);
     return batch;
 }
 
@@ -310,8 +306,8 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
     cond_init(&d->all_done);
     d->node_name = str_copy(opts->node_name ? opts->node_name : "");
     d->admin_ip = str_copy(opts->admin_ip ? opts->admin_ip : "");
-    d->limits = limits_create("", 3000, &(struct http_tls){.verify = true});
-    if (!d->node_name || !d->admin_ip || !d->limits)
+    d->access = opts->access;
+    if (!d->node_name || !d->admin_ip)
         e = err_set(ec, ERR_NOMEM, "out of memory for dispatch");
     d->office = (struct post_office){
         .registry = registry,
@@ -360,32 +356,6 @@ enum err dispatch_start(struct dispatch *d, struct errctx *ec)
     return ERR_OK;
 }
 
-/* By one thread, which so may look at the present ones without the lock. */
-static void replace_limits(struct dispatch *d, struct limits *fresh)
-{
-    struct limits *old;
-
-    if (!fresh) {
-        log_error("dispatch", "event=limits_kept reason=out_of_memory");
-        return;
-    }
-    mutex_lock(&d->lock);
-    old = d->limits;
-    d->limits = fresh;
-    mutex_unlock(&d->lock);
-    limits_unref(old);
-}
-
-void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms)
-{
-    replace_limits(d, limits_create(access_token, timeout_ms, &d->limits->access.tls));
-}
-
-void dispatch_set_tls(struct dispatch *d, const struct http_tls *tls)
-{
-    replace_limits(d, limits_create(d->limits->access.token, d->limits->timeout_ms, tls));
-}
-
 void dispatch_stop(struct dispatch *d)
 {
     for (size_t i = 0; i < d->loop_count; i++)
@@ -407,7 +377,6 @@ void dispatch_destroy(struct dispatch *d)
     free(d->loops);
     routes_destroy(d->routes);
     routes_destroy(d->direct);
-    limits_unref(d->limits);
     cond_fini(&d->all_done);
     mutex_fini(&d->direct_lock);
     mutex_fini(&d->lock);

@@ -64,7 +64,7 @@ static void ask_next(struct loop *loop, struct delivery *d)
     struct post_office *office = loop->office;
     int64_t left_ms = d->batch->deadline_boot_ms - clock_boot_ms(office->clock);
     const char *address =
-        asking_get_next(d->asking, d->group, clock_mono_ms(office->clock), left_ms, d->batch->limits->timeout_ms);
+        asking_get_next(d->asking, d->group, clock_mono_ms(office->clock), left_ms, d->batch->access->timeout_ms);
     uint64_t hash;
     struct loop *there;
 

@@ -203,14 +203,14 @@ static enum err start(struct questions *q, struct question *question)
     struct http_request request = {
         .peer = lanes_peer(question->lane),
         .path = question->ask == ROUTE_ASK_ALIVE ? REQUEST_PATH_BEAT : REQUEST_PATH_IDLE_BEAT,
-        .tls = &d->batch->limits->access.tls,
+        .tls = &d->batch->access->tls,
         .may_send = may_ask,
         .done = on_done,
         .arg = question,
     };
 
     buf_clear(&q->headers);
-    request_put_headers(&q->headers, d->group->app_name, d->group->access_token, d->batch->limits->access.token);
+    request_put_headers(&q->headers, d->group->app_name, d->group->access_token, d->batch->access->token);
     buf_clear(&question->body);
     buf_puts(&question->body, "");
     if (question->ask == ROUTE_ASK_IDLE)

@@ -86,7 +86,7 @@ static void end_unanswered(struct loop *loop, struct delivery *d, const struct h
         break;
     case HTTP_TIMEOUT:
         snprintf(text, sizeof text, "no answer within %" PRId64 " ms; the executor may have taken it",
-                 d->batch->limits->timeout_ms);
+                 d->batch->access->timeout_ms);
         break;
     case HTTP_ABORTED:
         snprintf(text, sizeof text,
@@ -170,7 +170,7 @@ void loop_send(struct loop *loop, struct delivery *d)
     enum err e = ERR_NOMEM;
 
     buf_clear(&loop->headers);
-    request_put_headers(&loop->headers, d->group->app_name, d->group->access_token, d->batch->limits->access.token);
+    request_put_headers(&loop->headers, d->group->app_name, d->group->access_token, d->batch->access->token);
     if (loop_prepare_body(loop, d) && !buf_failed(&loop->headers)) {
         struct http_request request = {
             .peer = lanes_peer(lane),
@@ -179,8 +179,8 @@ void loop_send(struct loop *loop, struct delivery *d)
             .headers_len = loop->headers.len,
             .body = d->body,
             .body_len = d->body_len,
-            .tls = &d->batch->limits->access.tls,
-            .timeout_ms = d->batch->limits->timeout_ms,
+            .tls = &d->batch->access->tls,
+            .timeout_ms = d->batch->access->timeout_ms,
             .may_send = may_send,
             .done = on_done,
             .arg = d,

@@ -236,11 +236,6 @@ enum err flowrun_create(const struct flowrun_opts *opts, const struct clock *clo
     return ERR_OK;
 }
 
-enum err flowrun_set_access(struct flowrun *f, const char *access_token, const struct http_tls *tls, struct errctx *ec)
-{
-    return kills_set_access(f->kills, access_token, tls, ec);
-}
-
 enum err flowrun_start(struct flowrun *f, struct errctx *ec)
 {
     enum err e = kills_start(f->kills, ec);

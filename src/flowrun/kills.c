@@ -18,14 +18,13 @@ struct kill {
 };
 
 struct kills {
-    struct flowrun_opts opts;      /* [const] */
-    const struct clock *clock;     /* [const] */
-    struct worker worker;          /* [const] locks by itself */
-    struct log_limit full_log;     /* [atomic] */
-    struct mutex lock;             /* rank LOCK_COMPLETE */
-    struct executor_access access; /* [lock] */
-    struct kill *list;             /* [lock] */
-    size_t count;                  /* [lock] */
+    struct flowrun_opts opts;  /* [const] */
+    const struct clock *clock; /* [const] */
+    struct worker worker;      /* [const] locks by itself */
+    struct log_limit full_log; /* [atomic] */
+    struct mutex lock;         /* rank LOCK_COMPLETE */
+    struct kill *list;         /* [lock] */
+    size_t count;              /* [lock] */
 };
 
 enum err kills_create(const struct flowrun_opts *opts, const struct clock *clock, struct kills **out, struct errctx *ec)
@@ -48,20 +47,6 @@ enum err kills_create(const struct flowrun_opts *opts, const struct clock *clock
     return ERR_OK;
 }
 
-enum err kills_set_access(struct kills *k, const char *access_token, const struct http_tls *tls, struct errctx *ec)
-{
-    struct executor_access fresh, old;
-
-    if (!executor_access_copy(access_token, tls, &fresh))
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    mutex_lock(&k->lock);
-    old = k->access;
-    k->access = fresh;
-    mutex_unlock(&k->lock);
-    executor_access_fini(&old);
-    return ERR_OK;
-}
-
 void kills_add(struct kills *k, const int64_t *log_ids, size_t count)
 {
     size_t n = count;
@@ -81,8 +66,7 @@ void kills_add(struct kills *k, const int64_t *log_ids, size_t count)
 }
 
 /* One whose time has come. False: there is none; *next_mono_ms is when there may be one. */
-static bool take_one(struct kills *k, int64_t now_ms, struct kill *out, struct executor_access *access,
-                     int64_t *next_mono_ms)
+static bool take_one(struct kills *k, int64_t now_ms, struct kill *out, int64_t *next_mono_ms)
 {
     size_t at = 0;
     bool found;
@@ -92,7 +76,7 @@ static bool take_one(struct kills *k, int64_t now_ms, struct kill *out, struct e
     for (; at < k->count && k->list[at].look_mono_ms > now_ms; at++)
         if (k->list[at].look_mono_ms < *next_mono_ms)
             *next_mono_ms = k->list[at].look_mono_ms;
-    found = at < k->count && executor_access_copy(k->access.token, &k->access.tls, access);
+    found = at < k->count;
     if (found) {
         *out = k->list[at];
         k->list[at] = k->list[--k->count];
@@ -117,17 +101,17 @@ static bool wait_for(struct kills *k, struct kill kill, int64_t now_ms)
 
 static int64_t kills_turn(struct kills *k)
 {
-    struct executor_access access = {0};
     struct kill kill;
     int64_t now_ms = clock_mono_ms(k->clock), next_ms = now_ms;
 
-    while (!worker_is_stopping(&k->worker) && take_one(k, now_ms, &kill, &access, &next_ms)) {
+    while (!worker_is_stopping(&k->worker) && take_one(k, now_ms, &kill, &next_ms)) {
+        struct executor_access *access = access_box_get(k->opts.access);
         const struct run_calls with = {.store = k->opts.store,
                                        .calls = k->opts.calls,
                                        .clock = k->clock,
-                                       .access_token = access.token,
-                                       .timeout_ms = k->opts.timeout_ms,
-                                       .tls = &access.tls,
+                                       .access_token = access->token,
+                                       .timeout_ms = access->timeout_ms,
+                                       .tls = &access->tls,
                                        .keep = k->opts.keep};
         struct errctx ec;
         errctx_clear(&ec);
@@ -135,7 +119,7 @@ static int64_t kills_turn(struct kills *k)
         if (e && !(e == ERR_BUSY && wait_for(k, kill, now_ms)))
             log_info("flowrun", "event=flow_kill_failed log_id=%" PRId64 " error=%s", kill.log_id,
                      log_quote(ec.text).s);
-        executor_access_fini(&access);
+        executor_access_unref(access);
     }
     return next_ms - now_ms;
 }
@@ -146,7 +130,6 @@ void kills_destroy(struct kills *k)
 {
     if (!k)
         return;
-    executor_access_fini(&k->access);
     worker_fini(&k->worker);
     mutex_fini(&k->lock);
     free(k->list);

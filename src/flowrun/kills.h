@@ -16,8 +16,6 @@
 struct kills;
 MUST_CHECK enum err kills_create(const struct flowrun_opts *opts, const struct clock *clock, struct kills **out,
                                  struct errctx *ec);
-MUST_CHECK enum err kills_set_access(struct kills *k, const char *access_token, const struct http_tls *tls,
-                                     struct errctx *ec);
 MUST_CHECK enum err kills_start(struct kills *k, struct errctx *ec);
 void kills_add(struct kills *k, const int64_t *log_ids, size_t count);
 void kills_stop(struct kills *k); /* what waits is not done */

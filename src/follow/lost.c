@@ -21,13 +21,11 @@
 #define END_MAX 500            /* runs ended in one transaction */
 
 struct lost {
-    struct lost_opts opts;         /* [const] the strings are ours */
-    const struct clock *clock;     /* [const] */
-    struct counters *counters;     /* [const] */
-    struct worker worker;          /* [const] locks by itself */
-    struct idle_asker *asker;      /* [thread] */
-    struct mutex lock;             /* rank LOCK_LEAF; held while the one below is copied */
-    struct executor_access access; /* [lock] */
+    struct lost_opts opts;     /* [const] the strings are ours */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+    struct worker worker;      /* [const] locks by itself */
+    struct idle_asker *asker;  /* [thread] */
 
     struct lost_addresses addresses; /* [thread], as all below */
     int64_t quiet_mono_ms;           /* since then callbacks were accepted, as far as is known */
@@ -125,21 +123,10 @@ static enum err look_at_callbacks(struct lost *l, struct store_session *s, struc
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-static bool copy_access(void *arg, struct executor_access *out)
-{
-    struct lost *l = arg;
-    bool copied;
-
-    mutex_lock(&l->lock);
-    copied = executor_access_copy(l->access.token, &l->access.tls, out);
-    mutex_unlock(&l->lock);
-    return copied;
-}
-
 static enum err ask(struct lost *l, struct errctx *ec)
 {
     const struct lost_asking with = {
-        .clock = l->clock, .registry = l->opts.registry, .asker = l->asker, .copy_access = copy_access, .arg = l};
+        .clock = l->clock, .registry = l->opts.registry, .asker = l->asker, .access = l->opts.access};
 
     return lost_ask(&with, l->runs.list, l->runs.count, ec);
 }
@@ -262,30 +249,14 @@ enum err lost_create(const struct lost_opts *opts, const struct clock *clock, st
     l->clock = clock;
     l->counters = counters;
     l->turn_mono_ms = INT64_MIN;
-    l->access.tls.verify = true;
     worker_init(&l->worker, clock);
     l->runs = (struct lost_runs){.clock = clock, .worker = &l->worker, .addresses = &l->addresses};
-    mutex_init(&l->lock, LOCK_LEAF);
     e = opts->ask ? idle_create(clock, opts->resolver, opts->networks, &l->asker, ec) : ERR_OK;
     if (e) {
         lost_destroy(l);
         return e;
     }
     *out = l;
-    return ERR_OK;
-}
-
-enum err lost_set_access(struct lost *l, const char *access_token, const struct http_tls *tls, struct errctx *ec)
-{
-    struct executor_access fresh, old;
-
-    if (!executor_access_copy(access_token, tls, &fresh))
-        return err_set(ec, ERR_NOMEM, "out of memory for the monitor of lost runs");
-    mutex_lock(&l->lock);
-    old = l->access;
-    l->access = fresh;
-    mutex_unlock(&l->lock);
-    executor_access_fini(&old);
     return ERR_OK;
 }
 
@@ -298,8 +269,6 @@ void lost_destroy(struct lost *l)
     idle_destroy(l->asker);
     lost_addresses_fini(&l->addresses);
     lost_runs_fini(&l->runs);
-    executor_access_fini(&l->access);
-    mutex_fini(&l->lock);
     worker_fini(&l->worker);
     free(l);
 }

@@ -84,7 +84,7 @@ enum err lost_ask(const struct lost_asking *with, struct lost_run *runs, size_t 
     int64_t now_ms = clock_mono_ms(with->clock), now_s = time_floor_div(clock_wall_ms(with->clock), 1000);
     struct lost_run **due = calloc(count + 1, sizeof(struct lost_run *));
     struct idle_question *questions = calloc(ASK_MAX, sizeof *questions);
-    struct executor_access access;
+    struct executor_access *access = NULL;
     size_t n = 0;
     enum err e = due && questions ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for questions to executors");
 
@@ -95,10 +95,10 @@ enum err lost_ask(const struct lost_asking *with, struct lost_run *runs, size_t 
         qsort(due, n, sizeof(struct lost_run *), compare_asked);
         n = n < ASK_MAX ? n : ASK_MAX;
         qsort(due, n, sizeof(struct lost_run *), compare_questions);
-        if (with->copy_access(with->arg, &access)) { /* else in the next turn */
-            ask_all(with, due, n, questions, &access);
-            executor_access_fini(&access);
-        }
+        access = access_box_get(with->access);
+        if (access) /* else in the next turn */
+            ask_all(with, due, n, questions, access);
+        executor_access_unref(access);
     }
     free(due);
     free(questions);

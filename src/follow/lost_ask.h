@@ -17,9 +17,7 @@ struct lost_asking {
     const struct clock *clock;
     struct registry *registry;
     struct idle_asker *asker;
-    /* How executors are spoken to now: asked for where there is something to ask. False: out of memory. */
-    bool (*copy_access)(void *arg, struct executor_access *out);
-    void *arg;
+    struct access_box *access;
 };
 
 /* Asks about those that are due, and notes in them what was answered. */

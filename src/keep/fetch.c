@@ -69,8 +69,8 @@ static bool send(struct fetch *fetch)
     struct http_request request = {
         .peer = item->lane->peer,
         .path = REQUEST_PATH_LOG,
-        .tls = &f->access.tls,
-        .timeout_ms = f->timeout_ms,
+        .tls = &f->access->tls,
+        .timeout_ms = f->access->timeout_ms,
         .takes_start = true,
         .may_send = may_send,
         .done = on_done,
@@ -80,7 +80,7 @@ static bool send(struct fetch *fetch)
 
     buf_clear(&fetch->body);
     request_put_log_body(&fetch->body, item->log_id, item->trigger_ms, fetch->line);
-    request_put_headers(&headers, item->app_name, item->access_token, f->access.token);
+    request_put_headers(&headers, item->app_name, item->access_token, f->access->token);
     if (!buf_failed(&headers) && !buf_failed(&fetch->body)) {
         request.headers = headers.data;
         request.headers_len = headers.len;

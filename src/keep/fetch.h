@@ -26,9 +26,8 @@ enum fetch_end {
 };
 
 struct fetches {
-    struct http_client *http;      /* its owner's, as all up to `arg` */
-    struct executor_access access; /* with what executors are asked */
-    int64_t timeout_ms;            /* of one request */
+    struct http_client *http;       /* its owner's, as all up to `arg` */
+    struct executor_access *access; /* with what executors are asked */
     size_t text_max;
     /* Once for each that was started; the text is the fetch's own. */
     void (*ended)(void *arg, struct keep_item *item, enum fetch_end end, const struct buf *text, bool is_cut);

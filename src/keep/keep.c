@@ -25,16 +25,13 @@
 #define HOLD_LOOK_MS 5
 
 struct keep {
-    struct keep_opts opts;         /* [const] */
-    const struct clock *clock;     /* [const] */
-    struct counters *counters;     /* [const] */
-    struct http_client *http;      /* [thread] but for http_client_wake */
-    struct thread thread;          /* [const] after start */
-    struct mutex lock;             /* rank LOCK_LEAF; held while what follows is copied */
-    struct executor_access access; /* [lock] */
-    int64_t timeout_ms;            /* [lock] */
-    bool access_changed;           /* [lock] */
-    int64_t end_mono_ms;           /* [lock] when it stops, whatever waits; 0: it goes on */
+    struct keep_opts opts;     /* [const] */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+    struct http_client *http;  /* [thread] but for http_client_wake */
+    struct thread thread;      /* [const] after start */
+    struct mutex lock;         /* rank LOCK_LEAF */
+    int64_t end_mono_ms;       /* [lock] when it stops, whatever waits; 0: it goes on */
 
     struct keep_lanes lanes; /* [thread] as all below */
     struct fetches fetches;
@@ -284,22 +281,6 @@ static void start_fetches(struct keep *k, int64_t now_mono_ms)
     }
 }
 
-static void take_access(struct keep *k)
-{
-    struct executor_access fresh = {0};
-
-    mutex_lock(&k->lock);
-    if (k->access_changed && executor_access_copy(k->access.token, &k->access.tls, &fresh)) {
-        k->access_changed = false;
-        k->fetches.timeout_ms = k->timeout_ms;
-    }
-    mutex_unlock(&k->lock);
-    if (!fresh.token)
-        return;
-    executor_access_fini(&k->fetches.access);
-    k->fetches.access = fresh;
-}
-
 static int64_t get_wait_ms(const struct keep *k, int64_t now_mono_ms, bool held)
 {
     int64_t until_ms = k->level_mono_ms;
@@ -356,7 +337,8 @@ static void run(void *arg)
         end_mono_ms = get_end_mono_ms(k);
         bool stopping = end_mono_ms != 0, held = !stopping && is_held(k, now_mono_ms);
 
-        take_access(k);
+        executor_access_unref(k->fetches.access);
+        k->fetches.access = access_box_get(k->opts.access);
         take_offers(k, now_mono_ms, stopping);
         if (stopping && (now_mono_ms >= end_mono_ms || !has_work(k)))
             break;
@@ -410,23 +392,6 @@ enum err keep_create(const struct keep_opts *opts, const struct clock *clock, st
     return ERR_OK;
 }
 
-enum err keep_set_access(struct keep *k, const char *access_token, const struct http_tls *tls, int64_t timeout_ms,
-                         struct errctx *ec)
-{
-    struct executor_access fresh, old;
-
-    if (!executor_access_copy(access_token, tls, &fresh))
-        return err_set(ec, ERR_NOMEM, "out of memory for the keeper of logs");
-    mutex_lock(&k->lock);
-    old = k->access;
-    k->access = fresh;
-    k->timeout_ms = timeout_ms;
-    k->access_changed = true;
-    mutex_unlock(&k->lock);
-    executor_access_fini(&old);
-    return ERR_OK;
-}
-
 enum err keep_start(struct keep *k, struct errctx *ec)
 {
     return thread_start(&k->thread, "kept-logs", run, k, ec);
@@ -453,8 +418,7 @@ void keep_destroy(struct keep *k)
     offers_close(k->opts.offers); /* who offers still finds nobody to wake */
     lanes_fini(&k->lanes);
     http_client_destroy(k->http);
-    executor_access_fini(&k->access);
-    executor_access_fini(&k->fetches.access);
+    executor_access_unref(k->fetches.access);
     for (size_t i = 0; i < PACKED_MAX; i++)
         buf_fini(&k->packed_data[i]);
     mutex_fini(&k->lock);

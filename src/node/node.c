@@ -48,7 +48,8 @@ static enum err check_readable(const char *key, const char *path, struct errctx 
     return err_set(ec, ERR_INPUT, "%s: cannot read %s: %s", key, path, strerror(errno));
 }
 
-static enum err set_tls(struct node *node, const struct config *config, struct errctx *ec)
+/* A file of TLS that is not good keeps all of them as they were; the rest counts. */
+static enum err set_access(struct node *node, const struct config *config, struct errctx *ec)
 {
     struct http_tls tls = node_get_tls(config);
     enum err e = check_readable("shardwheel.executor.tls.ca", tls.ca, ec);
@@ -59,8 +60,8 @@ static enum err set_tls(struct node *node, const struct config *config, struct e
         e = check_readable("shardwheel.executor.tls.cert", tls.cert, ec);
     if (!e)
         e = check_readable("shardwheel.executor.tls.key", tls.key, ec);
-    if (!e)
-        dispatch_set_tls(node->dispatch, &tls);
+    if (!access_box_set(&node->access, config->access_token, e ? NULL : &tls, config->executor_timeout_ms))
+        e = err_set(ec, ERR_NOMEM, "out of memory for the access to executors");
     return e;
 }
 
@@ -85,7 +86,6 @@ static struct message_style get_style(const struct config *config)
 static enum err start_keep(struct node *node, struct errctx *ec)
 {
     const struct config *config = node->config;
-    struct http_tls tls = node_get_tls(config);
     enum err e = keep_offers_create(&node->counters, &node->offers, ec);
 
     if (!e)
@@ -93,14 +93,13 @@ static enum err start_keep(struct node *node, struct errctx *ec)
                                             .offers = node->offers,
                                             .resolver = node->resolver,
                                             .networks = node->networks,
+                                            .access = &node->access,
                                             .which = config->kept_logs,
                                             .text_max = (size_t)config->kept_logs_size,
                                             .per_second = (int)config->kept_logs_per_second,
                                             .is_sending = is_sending,
                                             .arg = node},
                         node->clock, &node->counters, &node->keep, ec);
-    if (!e)
-        e = keep_set_access(node->keep, config->access_token, &tls, config->executor_timeout_ms, ec);
     return e ? e : keep_start(node->keep, ec);
 }
 
@@ -149,6 +148,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = executor_networks_create(config->executor_networks, &node->networks, ec);
     if (!e)
+        e = set_access(node, config, ec);
+    if (!e)
         e = results_create(&(struct results_opts){.watch = node->watch,
                                                   .store = node->store,
                                                   .waiting_max = (size_t)config->results_queue_max / 2,
@@ -166,13 +167,10 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .watch = node->watch,
                                                     .resolver = node->resolver,
                                                     .networks = node->networks,
+                                                    .access = &node->access,
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},
                             node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
-    if (!e) {
-        dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
-        e = set_tls(node, config, ec);
-    }
     if (!e)
         e = results_start(node->results, ec);
     if (!e)
@@ -275,16 +273,13 @@ static enum err start_lost(struct node *node, struct errctx *ec)
                                                  .registry = node->registry,
                                                  .resolver = node->resolver,
                                                  .networks = node->networks,
+                                                 .access = &node->access,
                                                  .ask = node->config->lost_runs_ask,
                                                  .keep = node->offers,
                                                  .get_epoch = get_first_epoch,
                                                  .arg = node},
                              node->clock, &node->counters, &node->lost, ec);
 
-    struct http_tls tls = node_get_tls(node->config);
-
-    if (!e)
-        e = lost_set_access(node->lost, node->config->access_token, &tls, ec);
     return e ? e : lost_start(node->lost, ec);
 }
 
@@ -310,14 +305,13 @@ static bool is_comparing(void *arg)
 
 static enum err start_flows(struct node *node, struct errctx *ec)
 {
-    struct http_tls tls = node_get_tls(node->config);
     int64_t now_s = time_floor_div(clock_wall_ms(node->clock), 1000);
     enum err e = flowrun_create(&(struct flowrun_opts){.incarnation = node->incarnation,
                                                        .store = node->store,
                                                        .zone = node->zone,
                                                        .max_year = zone_to_civil(node->zone, now_s).year + CRON_YEARS,
                                                        .calls = node->calls,
-                                                       .timeout_ms = node->config->executor_timeout_ms,
+                                                       .access = &node->access,
                                                        .keep = node->offers,
                                                        .watch = node->watch,
                                                        .get_epochs = get_epochs,
@@ -326,8 +320,6 @@ static enum err start_flows(struct node *node, struct errctx *ec)
                                                        .arg = node},
                                 node->clock, &node->counters, &node->flows, ec);
 
-    if (!e)
-        e = flowrun_set_access(node->flows, node->config->access_token, &tls, ec);
     return e ? e : flowrun_start(node->flows, ec);
 }
 
@@ -370,6 +362,7 @@ static enum err create(const struct config *config, struct node **out, struct er
     if (!node)
         return err_set(ec, ERR_NOMEM, "node: out of memory");
     mutex_init(&node->lock, LOCK_MAIN);
+    access_box_init(&node->access);
     node->config = config;
     node->clock = clock_system();
     node->started_ms = clock_wall_ms(node->clock);
@@ -448,20 +441,14 @@ enum err node_start(struct config *config, struct node **out, struct errctx *ec)
 
 void node_apply(struct node *node, const struct config *config)
 {
-    struct http_tls tls = node_get_tls(config);
     struct errctx ec;
 
     node->config = config;
-    dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
     errctx_clear(&ec);
-    if (set_tls(node, config, &ec) != ERR_OK ||
-        lost_set_access(node->lost, config->access_token, &tls, &ec) != ERR_OK ||
-        flowrun_set_access(node->flows, config->access_token, &tls, &ec) != ERR_OK ||
-        keep_set_access(node->keep, config->access_token, &tls, config->executor_timeout_ms, &ec) != ERR_OK)
+    if (set_access(node, config, &ec) != ERR_OK)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);
     http_set_access_token(node->http, config->access_token);
-    node_set_admin_access(node, config);
     if (admin_set_config(node->admin, config, &ec) != ERR_OK)
         log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
                   log_quote(ec.text).s);

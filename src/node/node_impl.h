@@ -12,7 +12,7 @@
 #include "node/node.h"
 #include "node/weak_watch.h"
 #include "shardwheel/counters.h"
-#include "shardwheel/executor/http_client.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/schedule.h"
 #include "shardwheel/store/schema.h"
 
@@ -38,6 +38,7 @@ struct node {
     struct oidc *oidc;         /* NULL: no such logins */
     struct resolver *resolver; /* of executors and of the mail server */
     struct executor_networks *networks;
+    struct access_box access; /* with what executors are called */
     struct results *results;
     struct dispatch *dispatch;
     struct keep_offers *offers; /* runs that have ended */
@@ -101,8 +102,6 @@ MUST_CHECK enum err node_propose_token(const struct config *config, struct errct
 
 MUST_CHECK enum err node_start_admin(struct node *node, struct errctx *ec);
 MUST_CHECK enum err node_start_http(struct node *node, struct errctx *ec);
-/* How executors are asked for people. */
-void node_set_admin_access(struct node *node, const struct config *config);
 
 /* ---- tls.c ------------------------------------------------------------------------------------------------------- */
 

@@ -85,13 +85,6 @@ static enum glue_mode find_glue_mode(const struct config *config)
     return GLUE_ON;
 }
 
-void node_set_admin_access(struct node *node, const struct config *config)
-{
-    struct http_tls tls = node_get_tls(config);
-
-    admin_set_access(node->admin, config->access_token, config->executor_timeout_ms, &tls);
-}
-
 /* What people do: nothing of it begins before HTTP is served. */
 enum err node_start_admin(struct node *node, struct errctx *ec)
 {
@@ -110,6 +103,7 @@ enum err node_start_admin(struct node *node, struct errctx *ec)
                                               .triggers = node->triggers,
                                               .registry = node->registry,
                                               .calls = node->calls,
+                                              .access = &node->access,
                                               .keep = node->offers,
                                               .resolver = node->resolver,
                                               .directory = node->directory,
@@ -123,8 +117,6 @@ enum err node_start_admin(struct node *node, struct errctx *ec)
                          node->clock, &node->counters, &node->admin, ec);
     if (!e)
         e = admin_set_config(node->admin, node->config, ec);
-    if (!e)
-        node_set_admin_access(node, node->config);
     return e;
 }
 

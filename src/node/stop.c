@@ -216,6 +216,7 @@ void node_stop(struct node *node)
     private_server_stop(node->database);
     zone_destroy(node->zone);
     watch_destroy(node->watch);
+    access_box_fini(&node->access);
     mutex_fini(&node->lock);
     free(node);
 }

@@ -627,21 +627,24 @@ size_t __wrap_poller_wait(struct poller *p, int64_t wait_us, struct poller_event
 
 static void run_fires(void)
 {
+    static struct access_box access_box;
     struct dispatch_opts opts = {.threads = 1,
                                  .per_address = 4,
                                  .queue_max = 1000,
                                  .results_max = draw(4) ? 1000 : 2,
                                  .node_name = "n1",
                                  .admin_ip = "10.1.2.3",
+                                 .access = &access_box,
                                  .sent = on_sent};
     struct errctx ec;
     static int results_stand_in;
 
     opts.style.lang = LANG_EN;
     opts.style.full = draw(2);
-    if (dispatch_create(&opts, NULL, (struct results *)&results_stand_in, &fuzz_clock, &counters, &dispatch, &ec))
+    access_box_init(&access_box);
+    if (!access_box_set(&access_box, "secret", NULL, TIMEOUT_MS) ||
+        dispatch_create(&opts, NULL, (struct results *)&results_stand_in, &fuzz_clock, &counters, &dispatch, &ec))
         abort();
-    dispatch_set_limits(dispatch, "secret", TIMEOUT_MS);
     if (dispatch_start(dispatch, &ec))
         abort();
     submit_fire();
@@ -649,6 +652,7 @@ static void run_fires(void)
     must(ended_count == fire_count && sent_count == fire_count, "each fire ends, and is told of once");
     must(dispatch_count_open(dispatch) == 0, "nothing is open");
     dispatch_destroy(dispatch);
+    access_box_fini(&access_box);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 #include "shardwheel/registry.h"
 #include "shardwheel/store/conn.h"
 
-struct http_tls;
+struct access_box;
 struct lost;
 struct executor_networks;
 struct resolver;
@@ -31,6 +31,7 @@ struct lost_opts {
     struct registry *registry;
     struct resolver *resolver;
     const struct executor_networks *networks; /* which addresses may be called; NULL: the built-in rules */
+    struct access_box *access;                /* outlives it */
     bool ask;                                 /* executors are asked; else the third rule is off */
     struct keep_offers *keep;                 /* to which lost runs are offered; NULL: to none */
     int64_t (*get_epoch)(void *arg);          /* of shard 0 while this node owns it, else 0; any thread */
@@ -39,9 +40,6 @@ struct lost_opts {
 
 MUST_CHECK enum err lost_create(const struct lost_opts *opts, const struct clock *clock, struct counters *counters,
                                 struct lost **out, struct errctx *ec);
-/* As executors are spoken to: before the start, and at any time after it. Texts are copied. */
-MUST_CHECK enum err lost_set_access(struct lost *l, const char *access_token, const struct http_tls *tls,
-                                    struct errctx *ec);
 MUST_CHECK enum err lost_start(struct lost *l, struct errctx *ec);
 int64_t lost_turn(struct lost *l); /* for the thread, and for tests, which do not start it: see worker_start */
 void lost_stop(struct lost *l);

@@ -53,7 +53,7 @@ static void it_is_not_sent_after_its_deadline(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){.per_address = 1});
 
-    dispatch_set_limits(w->dispatch, "", 15000);
+    world_set_access(w, "", 15000);
     fake_server_set(f->server, FAKE_SILENT, 0, "");
     dispatch_submit_direct(w->dispatch, direct_fire(w, "FIRST"));
     dispatch_submit_direct(w->dispatch, direct_fire(w, "FIRST"));

@@ -269,13 +269,13 @@ static void unreached_silent_and_broken_executors_are_results(void **state)
     close(fd);
 
     w = world_create(f->addresses, 1, (struct dispatch_opts){0});
-    dispatch_set_limits(w->dispatch, "", 150);
+    world_set_access(w, "", 150);
     fake_server_set(f->server, FAKE_SILENT, 0, "");
     world_submit(w, one_fire(w, "FIRST"));
     assert_true(world_wait_done(w));
     assert_ends(w, 1, 500, "no answer within 150 ms; the executor may have taken it");
     assert_null(fake_server_find(f->server, "ACCESS-TOKEN"));
-    dispatch_set_limits(w->dispatch, "", 3000);
+    world_set_access(w, "", 3000);
     fake_server_set(f->server, FAKE_CLOSE, 0, "");
     world_submit(w, one_fire(w, "FIRST"));
     assert_true(world_wait_done(w));
@@ -447,7 +447,7 @@ static void what_waits_too_long_is_not_sent(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){.per_address = 1});
 
-    dispatch_set_limits(w->dispatch, "", 15000);
+    world_set_access(w, "", 15000);
     fake_server_set(f->server, FAKE_SILENT, 0, "");
     for (int i = 0; i < 5; i++)
         world_submit(w, one_fire(w, "FIRST"));
@@ -478,7 +478,7 @@ static void a_slow_address_delays_no_other(void **state)
     fake_server_url(slow, 0, "/", slow_url);
     fake_server_set(slow, FAKE_SILENT, 0, "");
     w = world_create(addresses, 2, (struct dispatch_opts){.threads = 1, .per_address = 2});
-    dispatch_set_limits(w->dispatch, "", 15000);
+    world_set_access(w, "", 15000);
     for (int i = 0; i < 100; i++) {
         struct fire *fire = one_fire(w, "SHARDING_BROADCAST");
         fire->broadcast = true;
@@ -552,7 +552,7 @@ static void too_many_waiting_fires_end_at_once(void **state)
     struct fire *list = NULL;
 
     fake_server_set(f->server, FAKE_SILENT, 0, "");
-    dispatch_set_limits(w->dispatch, "", 15000);
+    world_set_access(w, "", 15000);
     for (int i = 0; i < 25; i++)
         list = world_list(list, one_fire(w, "FIRST"));
     world_submit(w, list);
@@ -698,7 +698,7 @@ static void drain_waits_for_answers_and_sends_nothing_new(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){.per_address = 2});
 
-    dispatch_set_limits(w->dispatch, "", 15000);
+    world_set_access(w, "", 15000);
     fake_server_set(f->server, FAKE_SILENT, 0, "");
     for (int i = 0; i < 10; i++)
         world_submit(w, one_fire(w, "FIRST"));
@@ -725,7 +725,7 @@ static void stop_without_drain_leaves_no_fire_without_a_result(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){.per_address = 2});
 
-    dispatch_set_limits(w->dispatch, "", 15000);
+    world_set_access(w, "", 15000);
     fake_server_set(f->server, FAKE_SILENT, 0, "");
     for (int i = 0; i < 10; i++)
         world_submit(w, one_fire(w, "FIRST"));

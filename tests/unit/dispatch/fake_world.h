@@ -10,6 +10,7 @@
 
 #include "dispatch/fake_parts.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/resolver.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
@@ -24,6 +25,7 @@ struct world {
     struct resolver *resolver;
     struct results *results;
     struct dispatch *dispatch;
+    struct access_box access;
     struct clock clock;   /* the system's, with offsets */
     _Atomic long sent[8]; /* by shard */
     _Atomic long sent_direct;
@@ -69,6 +71,12 @@ static inline void world_sent(void *arg, int shard, size_t count)
         w->sent[shard] += (long)count;
 }
 
+static inline void world_set_access(struct world *w, const char *token, int64_t timeout_ms)
+{
+    if (!access_box_set(&w->access, token, NULL, timeout_ms))
+        abort();
+}
+
 static inline struct world *world_create(const char *const *addresses, size_t count, struct dispatch_opts opts)
 {
     struct world *w = calloc(1, sizeof *w);
@@ -96,6 +104,8 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     if (resolver_create(&w->clock, &w->resolver, &ec) != ERR_OK)
         abort();
     opts.resolver = w->resolver;
+    access_box_init(&w->access);
+    opts.access = &w->access;
     if (results_create(&(struct results_opts){.store = &w->store, .waiting_max = opts.results_max / 2}, &w->clock,
                        &w->counters, &w->results, &ec) != ERR_OK ||
         dispatch_create(&opts, &w->registry, w->results, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
@@ -103,7 +113,7 @@ static inline struct world *world_create(const char *const *addresses, size_t co
         fprintf(stderr, "%s\n", ec.text);
         abort();
     }
-    dispatch_set_limits(w->dispatch, "secret", 3000);
+    world_set_access(w, "secret", 3000);
     return w;
 }
 
@@ -121,6 +131,7 @@ static inline void world_destroy(struct world *w)
     world_stop(w);
     results_destroy(w->results);
     dispatch_destroy(w->dispatch);
+    access_box_fini(&w->access);
     resolver_destroy(w->resolver);
     fake_registry_fini(&w->registry);
     fake_store_fini(&w->store);

@@ -77,7 +77,7 @@ static void a_callback_may_come_before_the_answer(void **state)
         long before = fake_server_arrivals(f->server);
 
         world_mono_offset_ms = silent ? -15001 : 0;
-        dispatch_set_limits(w->dispatch, "", 15000);
+        world_set_access(w, "", 15000);
         fake_server_set(f->server, FAKE_SILENT, 200, "");
         world_submit(w, planned_fire(w, f));
         assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == before + 1));
@@ -389,7 +389,7 @@ static void what_was_answered_after_its_deadline_does_not_wait(void **state)
     struct world *w = patient_world(f, (struct dispatch_opts){0});
     long before = fake_server_arrivals(f->server);
 
-    dispatch_set_limits(w->dispatch, "", 15000);
+    world_set_access(w, "", 15000);
     fake_server_set(f->server, FAKE_SILENT, 200, "");
     dispatch_submit(w->dispatch, planned_fire(w, f), clock_boot_ms(&w->clock) + 60000);
     assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == before + 1));

@@ -240,7 +240,7 @@ static void asking_ends_with_its_time(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
 
-    dispatch_set_limits(w->dispatch, "secret", 60000);
+    world_set_access(w, "secret", 60000);
     fake_server_set_questions(f->server, 0, FAKE_SILENT, "");
     fake_server_set_questions(f->server, 1, FAKE_SILENT, "");
     world_submit(w, one_fire(w, "FAILOVER"));
@@ -261,11 +261,11 @@ static void each_waits_for_its_own_time(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
 
-    dispatch_set_limits(w->dispatch, "secret", 60000);
+    world_set_access(w, "secret", 60000);
     fake_server_set_questions(f->server, 0, FAKE_SILENT, "");
     world_submit(w, one_fire(w, "FAILOVER"));
     assert_true(WORLD_WAIT(fake_server_questions(f->server, 0) == 1));
-    dispatch_set_limits(w->dispatch, "secret", 3000);
+    world_set_access(w, "secret", 3000);
     world_submit(w, one_fire(w, "FAILOVER"));
     assert_true(WORLD_WAIT(COUNT(w, DISPATCH_QUEUED) == 2));
     pass_ms(3000);
@@ -302,7 +302,7 @@ static void nothing_is_sent_after_the_deadline_whoever_says_yes(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
 
-    dispatch_set_limits(w->dispatch, "secret", 60000);
+    world_set_access(w, "secret", 60000);
     fake_server_set_questions(f->server, 0, FAKE_SILENT, "");
     world_submit(w, one_fire(w, "FAILOVER"));
     assert_true(WORLD_WAIT(fake_server_questions(f->server, 0) == 1));
@@ -426,8 +426,8 @@ static void a_turn_ends_while_the_node_begins_to_stop(void **state)
     struct clock clock = *clock_system();
     struct post_office office = {.clock = &clock, .counters = &counters};
     struct registry_group group = {.app_name = "app", .access_token = "", .addresses = f->addresses, .count = 1};
-    struct limits *limits = limits_create("", 3000, &(struct http_tls){0});
-    struct batch batch = {.limits = limits, .deadline_boot_ms = INT64_MAX};
+    struct executor_access access = {.token = (char *)"", .timeout_ms = 3000};
+    struct batch batch = {.access = &access, .deadline_boot_ms = INT64_MAX};
     struct fire fire = {.job_id = 8};
     struct delivery deliveries[ASKING];
     struct delivery_list left = {0};
@@ -464,7 +464,6 @@ static void a_turn_ends_while_the_node_begins_to_stop(void **state)
     questions_destroy(q);
     lanes_destroy(lanes);
     http_client_destroy(http);
-    limits_unref(limits);
 }
 
 int main(void)

@@ -72,7 +72,7 @@ static void a_burst_of_one_second_arrives_whole_and_once(void **state)
                                             .per_address = (int)get_number("SHARDWHEEL_PER_ADDRESS", 4),
                                             .queue_max = (size_t)fires,
                                             .results_max = (size_t)fires});
-    dispatch_set_limits(w->dispatch, "token", 20000);
+    world_set_access(w, "token", 20000);
     for (int round = 0; round < 2; round++) { /* the second one finds open connections */
         long before = fake_server_arrivals(server);
 

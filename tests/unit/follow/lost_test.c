@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "follow/idle.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/follow/lost.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/store/cluster.h"
@@ -39,6 +40,7 @@ static struct world {
     size_t asked, longest_ask;
     size_t pages;
     enum err error;
+    struct access_box access;
     struct lost *l;
     struct counters counters;
 } w;
@@ -267,13 +269,17 @@ static void start(bool ask)
     w.epoch = w.owned_epoch = 3;
     w.missed_s = -1;
     w.node_started_ms = T * 1000 - 3600000;
-    assert_int_equal(
-        lost_create(&(struct lost_opts){.ask = ask, .get_epoch = get_epoch}, &w.clock, &w.counters, &w.l, &ec), ERR_OK);
+    access_box_init(&w.access);
+    assert_true(access_box_set(&w.access, "", NULL, 3000));
+    assert_int_equal(lost_create(&(struct lost_opts){.access = &w.access, .ask = ask, .get_epoch = get_epoch}, &w.clock,
+                                 &w.counters, &w.l, &ec),
+                     ERR_OK);
 }
 
 static void end(void)
 {
     lost_destroy(w.l);
+    access_box_fini(&w.access);
 }
 
 static void run_for(int64_t ms)

@@ -292,12 +292,12 @@ static void start_following(struct sim_run *run)
     sim_must(triggers_start(run->triggers, &ec), &ec);
     sim_must(lost_create(&(struct lost_opts){.store = &run->store,
                                              .registry = &run->registry,
+                                             .access = &run->access,
                                              .ask = true,
                                              .get_epoch = get_first_epoch,
                                              .arg = run},
                          &run->clock, &run->counters, &run->lost, &ec),
              &ec);
-    sim_must(lost_set_access(run->lost, "", &(struct http_tls){0}, &ec), &ec);
     sim_must(lost_start(run->lost, &ec), &ec);
 }
 
@@ -365,10 +365,14 @@ static void start_parts(struct sim_run *run)
                                      .results_max = 100000,
                                      .node_name = run->name,
                                      .admin_ip = "10.0.0.9",
+                                     .access = &run->access,
                                      .sent = schedule_on_sent};
 
     sim_must(schedule_create(&schedule, &run->clock, &run->counters, &run->schedule, &ec), &ec);
     dispatch.arg = run->schedule;
+    access_box_init(&run->access);
+    if (!access_box_set(&run->access, "", NULL, 3000))
+        abort();
     sim_must(results_create(&(struct results_opts){.watch = run->watch, .store = &run->store, .waiting_max = 50000},
                             &run->clock, &run->counters, &run->results, &ec),
              &ec);
@@ -466,6 +470,7 @@ static void end_parts(struct sim_run *run, bool drain)
     complete_destroy(run->complete);
     results_destroy(run->results);
     dispatch_destroy(run->dispatch);
+    access_box_fini(&run->access);
     schedule_destroy(run->schedule);
     watch_destroy(run->watch);
     run->watch = NULL;

@@ -5,6 +5,7 @@
 
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/flowrun.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
@@ -74,6 +75,7 @@ struct sim_run {
     struct watch *watch;
     struct results *results;
     struct dispatch *dispatch;
+    struct access_box access;
     struct complete *complete;
     struct failures *failures; /* NULL: nobody follows */
     struct triggers *triggers; /* likewise, as the next */
