@@ -108,6 +108,7 @@ class PrivateServer:
             cursor.execute("SHOW TABLES")
             if cursor.fetchall():
                 return False
+            cursor.execute("SET @admin_password_sha256 = SHA2(%s, 256)", (PASSWORD,))  # sql/schema.sql asks for it
             cursor.execute(pathlib.Path(path).read_text(encoding="utf-8"))
             _drain(cursor)
             return True
