@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow/decide: which steps start, which are skipped, and how a run ends. docs/flows.md has the tables. */
+/* flow/decide: which steps start, which are skipped, and how a run ends. docs/flows.md has the rules. */
 #include "flow/impl.h"
 
 #include <string.h>
