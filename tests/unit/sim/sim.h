@@ -154,7 +154,39 @@ int64_t sim_count_arrivals(struct sim *sim, int64_t job);
 int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job); /* arrivals of one minute's due times */
 int64_t sim_count_skipped(const struct sim *sim);               /* due times that claims said had no fire */
 int64_t sim_max_lateness_ms(struct sim *sim);                   /* of all arrivals, by the world's clock */
-/* Of the rules that docs/protocol.md names; the first is kept. */
+/* Notes that a rule was broken, and how; the first one is kept. The rules:
+ *   due-time-has-one-row: Each due time is planned once, or left to the misfire strategy and counted.
+ *   planned-in-time: No job, and no later row, is due for 15 s without being planned.
+ *   sent-in-its-time: Nothing is sent before its second, nor beyond the cursor, nor by a node that has moved no
+ *     cursor for 20 s.
+ *   sent-has-its-row: What was sent is in the log, and stays there.
+ *   sent-once: Nothing is sent twice, unless the job has it sent again; nothing after it ended as "delivery
+ *     unknown".
+ *   step-starts-once: A try of a step begins after the end of the one before. It has no more tries than its job
+ *     allows, and nobody but its flow run repeats it.
+ *   step-that-must-starts: In a run that has ended each step started, or was skipped, and ended as the rules of
+ *     docs/flows.md say for the ends that were reported; so did the run.
+ *   flow-run-ends: A run ends, unless it waits for what an executor has lost.
+ *   flow-leaves-nothing: A run that has ended waits for no fire, has no open step and no request.
+ *   flow-is-due-once: Due times of a flow follow each other, those with a delay behind the end of the run; its
+ *     schedule never stops.
+ *   moved-by-its-owner: A move shows the epoch that its shard has when it commits.
+ *   broadcast-is-whole: The parts of a broadcast are written once, all at once, and each has its end.
+ *   call-is-answered-truly: A caller is told what happened: what was refused did not happen, what was fired is
+ *     there as often as was said, with its own parameter and addresses.
+ *   later-row-runs-once: A later row is planned once for each time that it waits.
+ *   nothing-open-too-long: A fire of a shard ends within 100 s, a direct one within 180 s, and a run that arrived
+ *     has its end.
+ *   row-says-what-happened: Codes are final, and say whether it arrived and what the executor reported.
+ *   chain-has-its-retries: A failure has one retry if some are left, with one less; otherwise none.
+ *   good-run-has-each-child-once: A run that ended well has each child of its job once, any other run none.
+ *   fixed-delay-keeps-distance: The next run is due no earlier than the end and the delay, and such a job never
+ *     stops.
+ *   calm-loses-nothing: Nothing ends as "delivery unknown" if nodes only start, stop and pass shards on, whatever
+ *     statements fail. One history in four is like that.
+ *   lost-run-is-lost, lost-run-is-resent-thrice: What ends as lost does not run at a registered executor. A chain
+ *     has no more lost runs than are sent again, and its job's own retries.
+ *   threads-go-on: No thread hangs, whatever is unavailable. */
 void sim_violate(struct sim *sim, const char *rule, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* All invariants; what fell due until a minute ago must have ended. NULL: they hold. */
 const char *sim_find_violation(struct sim *sim);
