@@ -22,7 +22,7 @@
 #define FIELD(name) offsetof(struct config_ctl, name)
 
 const struct ctl_flag ctl_flags[CTL_FLAGS] = {
-    [CTL_FLAG_JSON] = {"--json", FIELD(json), "it goes with commands that show or tell something"},
+    [CTL_FLAG_JSON] = {"--json", FIELD(json), "it goes with commands that show something"},
     [CTL_FLAG_FORCE] = {"--force", FIELD(force), "it goes with drain, set-zone and after-restore"},
     [CTL_FLAG_DRY_RUN] = {"--dry-run", FIELD(dry_run), "it goes with after-restore, apply and flow apply"},
     [CTL_FLAG_FOLLOW] = {"--follow", FIELD(follow), "it goes with log and runs"},
@@ -62,14 +62,14 @@ const struct ctl_form ctl_forms[] = {
      NULL, JSON | SETTINGS, 0, "list jobs"},
     {"runs", CTL_RUNS, "[JOB] [--group APP] [--result STATES] [--text T] [--limit N] [--follow] [--json]", &any_job,
      JSON | FOLLOW | SETTINGS, 0,
-     "list the newest runs. STATES: running, success, failed, ... --follow: go on with each run that "
+     "list the newest runs. STATES: running, success, failed, ... --follow: then print each run that "
      "starts or changes its state"},
     {"start", CTL_START, "JOB [--json]", &one_job, JSON, 0,
      "start the schedule of a job. JOB: id, name, or AppName/name"},
     {"stop", CTL_STOP, "JOB [--json]", &one_job, JSON, 0, "stop it; runs that are open continue"},
     {"export", CTL_EXPORT, "[--group APP]", NULL, 0, 0, "write groups, jobs, flows and rules of alarms as a document"},
     {"apply", CTL_APPLY, "-f FILE [--dry-run] [--json]", NULL, DRY_RUN | JSON | SETTINGS, 0,
-     "make jobs and flows as such a document has them. FILE -: read stdin. --dry-run: show the differences; "
+     "change groups, jobs and flows to match such a document. FILE -: read stdin. --dry-run: show the differences; "
      "status 2 if there are any"},
     {"alarm-rules", CTL_ALARM_RULES, "[--json]", NULL, JSON, 0, "list the rules of alarms on what did not happen"},
     {"set-alarm-rule", CTL_SET_ALARM_RULE, "KIND --limit N|--done-by HH:MM [--tag TAG] [--group APP] [--json]", &kind,
@@ -112,9 +112,8 @@ const struct ctl_form ctl_forms[] = {
      "followed by Z for UTC"},
     {"after-restore", CTL_AFTER_RESTORE, "[--from TIME] [--ids N] [--dry-run] [--force] [--json]", NULL,
      JSON | FORCE | DRY_RUN | SETTINGS, 0,
-     "for a database that was restored from a backup, when no node runs: what was due since may have run, and is not "
-     "sent again; it is listed. TIME of the backup, if it is not the time of the newest cursor; skip N ids of the "
-     "log"},
+     "after a restore from a backup, when no node runs: list what was due since the backup. It may have run, and is "
+     "not sent again. TIME of the backup; default: of the newest cursor. N: ids of the log to skip"},
     {"set-password", CTL_SET_PASSWORD, "NAME", &user, 0, 0,
      "set the password of a user, who is logged out everywhere. It is read from the terminal, or as one line of stdin"},
     {"reset-second-factor", CTL_RESET_FACTOR, "NAME", &user, 0, 0,

@@ -45,7 +45,7 @@ static enum err check_tables(struct doctor *d, struct errctx *ec)
     enum err e = store_load_features(d->store, &d->features, ec);
 
     if (e == ERR_INPUT || e == ERR_STATE) {
-        doctor_tell(d, DOCTOR_CRITICAL, "tables_unusable", NULL, "Do what the sentence says: no node can start.",
+        doctor_tell(d, DOCTOR_CRITICAL, "tables_unusable", NULL, "Correct this first: no node can start.",
                     "The tables are not usable: %s.", ec->text);
         return ERR_OK;
     }
