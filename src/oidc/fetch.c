@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "shardwheel/network.h"
 #include "shardwheel/resolver.h"
@@ -41,6 +42,14 @@ static bool is_loopback(const struct place *place)
     return !strcmp(text, "::1") || (ip_parse(text, &ip) && !strncmp(text, "127.", 4));
 }
 
+/* libcurl takes "https:/host", too, for which a browser may go elsewhere. */
+static bool is_whole(const char *url, const char *scheme)
+{
+    size_t len = strlen(scheme);
+
+    return !strncasecmp(url, scheme, len) && !strncmp(url + len, "://", 3) && url[len + 3] != '/';
+}
+
 /* ERR_INPUT where it is nothing to be asked. */
 static enum err take_place(const char *url, struct place *out, struct errctx *ec)
 {
@@ -56,7 +65,7 @@ static enum err take_place(const char *url, struct place *out, struct errctx *ec
     curl_url_cleanup(parts);
     if (r == CURLUE_OUT_OF_MEMORY)
         e = err_set(ec, ERR_NOMEM, "out of memory for a request");
-    else if (r || strlen(url) > OIDC_TEXT_MAX)
+    else if (r || strlen(url) > OIDC_TEXT_MAX || !is_whole(url, place.scheme))
         e = err_set(ec, ERR_INPUT, "it is no URL: %.200s", url);
     else if (strcmp(place.scheme, "https") != 0 && (strcmp(place.scheme, "http") != 0 || !is_loopback(&place)))
         e = err_set(ec, ERR_INPUT, "it must begin with https:// (http:// only for this machine, 127.0.0.1): %.200s",

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes inputs of a fuzz target into a folder: of http_handlers the requests of tests/vectors and of the OpenAPI
-document, of coord the ways that a session with ZooKeeper takes.
+document, of coord the ways that a session with ZooKeeper takes, of oidc_answers and directory_answers what
+providers of logins answer, of mapping rules and groups.
 
 usage: tests/fuzz/seeds.py TARGET FOLDER
 then   build/asan/TARGET_fuzz -merge=1 tests/fuzz/corpus/TARGET FOLDER
@@ -12,6 +13,7 @@ import base64
 import hashlib
 import json
 import pathlib
+import re
 import sys
 import urllib.parse
 
@@ -207,8 +209,145 @@ def coord(path):
     return write(path, inputs)
 
 
+# ---- oidc_answers ----------------------------------------------------------------------------------------------------
+
+
+def oidc_answers(path):
+    """The bytes 1 to 7 are words of tests/fuzz/oidc_answers_fuzz.c."""
+    issuer, client, nonce, now, later, keys, kid = (chr(i) for i in range(1, 8))
+
+    def json_of(value):
+        return json.dumps(value).replace('"@now"', now).replace('"@later"', later)
+
+    places = {"issuer": issuer, "authorization_endpoint": "https://p/a?x=1", "token_endpoint": "https://p/t",
+              "jwks_uri": "https://p/k", "userinfo_endpoint": "https://p/u", "end_session_endpoint": "https://p/e",
+              "token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    claims = {"iss": issuer, "aud": client, "sub": "7", "nonce": nonce, "iat": "@now", "exp": "@later",
+              "preferred_username": "ann", "groups": ["ops", "pay"]}
+    bare = {name: claims[name] for name in ("iss", "aud", "sub", "nonce", "iat", "exp")}
+    more = {"sub": "7", "email": "a@b", "realm_access": {"roles": ["x"]}, "groups": "one"}
+    usual = [json_of(places), f'{{"keys":[{keys}]}}', "", json_of({"alg": "ES256", "kid": kid}), json_of(claims),
+             json_of(more), "", ""]
+    inputs = []
+
+    def add(changed=None, head=bytes(8)):
+        texts = [(changed or {}).get(i, text) for i, text in enumerate(usual)]
+        inputs.append(head + re.sub(r"\\u000([1-7])", lambda m: chr(int(m[1])), "\0".join(texts)).encode())
+
+    for signer in range(6):
+        add(head=bytes([0, 0, 0, 0, 12, signer, 0, 0]))
+    for flags in (1, 2, 4, 8):
+        add(head=bytes([0, 0, 0, 0, flags, 0, 0, 0]))
+    for page in range(4):
+        for status in (31, 95, 128, 160, 224):
+            add(head=bytes(status if i == page else 0 for i in range(8)))
+    for name in claims:
+        add({4: json_of({key: value for key, value in claims.items() if key != name})})
+        for value in (7, "x", None, ["x", client], [client], {"a": [client]}, 1.5, "\ud800"):
+            add({4: json_of({**claims, name: value})})
+    for name in places:
+        for value in (None, "http://p/x", "https://p\n/x", "http://127.0.0.1/x", "x" * 1100, 3):
+            add({0: json_of({**places, name: value})})
+    add({4: json_of(bare)})
+    add({4: json_of(bare), 5: json_of({**more, "sub": "8"})})
+    add({4: json_of({**bare, "azp": client, "aud": [client, "x"], "nbf": "@later"})})
+    add({4: json_of({**claims, "groups": [str(i) for i in range(60)], "realm_access.roles": ["y"]})})
+    for header in ({"alg": "none"}, {"alg": "HS256", "kid": kid}, {"alg": "ES256"}, {"alg": "ES256", "kid": "k2"},
+                   {"alg": "ES256", "crit": ["x"], "x": 1}, {"alg": "RS256", "jwk": {}}, {}, []):
+        for signer in range(5):
+            add({3: json_of(header)}, bytes([0, 0, 0, 0, 0, signer, 0, 0]))
+    for text in ("", "{}", '{"keys":[]}', f'{{"keys":[7,{{}},{keys},{keys}]}}', f'{{"keys":{keys}}}',
+                 '{"keys":[{"kty":"oct","k":"AAAA"},{"kty":"RSA","n":"AQAB","e":"AQAB"},'
+                 '{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}'):
+        add({1: text})
+    for text in ('{"error":"invalid_grant","error_description":"x"}', '{"id_token":7}',
+                 '{"id_token":"a.b.c"}', "[]", "{"):
+        add({2: text})
+        add({2: text}, bytes([0, 0, 128, 0, 0, 0, 0, 0]))
+    for text in ("", "[]", "{", '{"sub":7}', '{"sub":"7","preferred_username":"","groups":[1,"",null]}'):
+        add({4: json_of(bare), 5: text})
+    add({6: issuer})
+    add({6: "https://evil"})
+    add({7: "access_denied"})
+    return write(path, inputs)
+
+
+# ---- directory_answers -----------------------------------------------------------------------------------------------
+
+
+def element(tag, *parts):
+    data = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
+    length = bytes([len(data)]) if len(data) < 128 else bytes([0x84]) + len(data).to_bytes(4, "big")
+    return bytes([tag]) + length + data
+
+
+def message(number, tag, *parts):
+    return element(0x30, element(2, bytes([number])), element(tag, *parts))
+
+
+def result(number, tag, code=0, words=""):
+    return message(number, tag, element(10, bytes([code])), element(4, ""), element(4, words))
+
+
+def entry(number, dn, **attributes):
+    return message(number, 0x64, element(4, dn), element(0x30, *(
+        element(0x30, element(4, name), element(0x31, *(element(4, value) for value in values)))
+        for name, values in attributes.items())))
+
+
+def directory_answers(path):
+    """Bytes as directory_answers_fuzz.c draws them, and the same over the wire."""
+    good, done = bytes([0, 0, 1, 1]), bytes([3, 0, 1, 1])
+    ann, group = bytes([5, 1, 1, 0, 1, 1]), lambda dn: bytes([5, 0, dn, 1, 4, 1, 4])
+    capable = bytes([5, 1, 1, 5, 1, 5])
+    inputs = []
+    for flags in range(16):
+        for tail in (capable + done + group(6) + group(7) + done, done + group(6) + done + group(7) + done + done):
+            inputs.append(bytes([flags, 0]) + good + ann + done + good + good + tail)
+        for code in range(22):
+            refused = bytes([0, code, 0, 13, 1])
+            inputs.append(bytes([flags, 0]) + (good + ann + done)[:10 * (code % 2)] + refused + done)
+            inputs.append(bytes([flags, 0]) + good + ann + bytes([3, code, 1, 1]) + refused + good)
+        inputs.append(bytes([flags, 0]) + good + ann + ann + done + good + good)
+        inputs.append(bytes([flags, 0]) + good + ann + done + good + good + bytes([10, 59]) + group(6) * 59 + done)
+        inputs.append(bytes([flags, 0]) + good + bytes([8]) + ann + bytes([9, 2, 1]) + done + good + good + done * 3)
+    for code, words in ((0, ""), (49, "80090308: LdapErr: DSID-0C090447, data 533, v4563"), (53, "x" * 300), (49, "")):
+        for person in ({"uid": ["ann"]}, {"uid": ["x", "ann"], "objectGUID": [bytes(range(200, 216))]}, {}):
+            inputs.append(bytes([0, 1]) + b"".join([
+                result(1, 0x61), entry(2, "cn=ann,dc=a", **person), message(2, 0x73, element(4, "ldap://e/dc=b")),
+                result(2, 0x65), result(3, 0x61, code, words), result(4, 0x61),
+                entry(5, "", supportedCapabilities=["1.2.840.113556.1.4.800"]), result(5, 0x65),
+                entry(6, "cn=ops,dc=a", cn=["ops"]), result(6, 0x65)]))
+    inputs += [bytes([1, 1]) + result(1, 0x78, code) for code in (0, 2)]
+    inputs += [bytes([0, 1]) + text for text in (
+        b"HTTP/1.1 400 Bad\r\n\r\n", b"\x30\x80\x02\x01\x01\x61", b"\x30\x84\x7f\xff\xff\xff\x02\x01\x01\x61",
+        b"\x30\x84\x00\x0f\xff\xff\x02\x01\x01\x61", b"")]
+    return write(path, inputs)
+
+
+# ---- mapping ---------------------------------------------------------------------------------------------------------
+
+
+def mapping(path):
+    rules = ["ops -> admin; team-pay -> user in pay-*,other; *-readers -> reader", "* -> reader", "",
+             '"CN=ops,OU=groups,DC=example,DC=org" -> admin\n"a\\"b\\\\c\\*" -> runner in x',
+             "Domain Users -> user in *;;\n",
+             "a -> user in a; b -> user in b; a,b -> reader", "ops -> admin in x", "ops -> user", "-> admin", "ops",
+             'ops -> runner in"x" ', "a*b*c -> reader in x*,\t*y ; ** -> runner", '"a -> admin',
+             "ops -> Admin", "\xff -> admin",
+             ",".join("g" * i for i in range(1, 104)) + " -> admin", ";".join(["a -> admin"] * 502),
+             "x" * 1001 + "->admin",
+             "a\"b\" -> admin", "a b \"c\" -> admin", "in -> user in in in", "a,,b -> admin",
+             "a->admin;b->runner in\tx"]
+    groups = ["pay-a\0ann, pay-a ,bob\0ops", "other\0all\0team-pay\0x-readers", "none\0none", "a\0 \0b", "",
+              "x\0\0Domain Users", "OPS\0NONE,ops\0aXbYc"]
+    return write(path, [bytes([case]) + rule.encode("latin-1") + b"\0" + some.encode()
+                        for rule in rules for some in groups for case in (0, 1)])
+
+
 def main():
-    makers = {"http_handlers": http_handlers, "coord": coord}
+    makers = {"http_handlers": http_handlers, "coord": coord, "oidc_answers": oidc_answers,
+              "directory_answers": directory_answers, "mapping": mapping}
     if len(sys.argv) != 3 or sys.argv[1] not in makers:
         sys.exit(__doc__)
     print(f"{makers[sys.argv[1]](sys.argv[2])} inputs in {sys.argv[2]}")

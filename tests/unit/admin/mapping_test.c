@@ -200,10 +200,11 @@ static void local_logins_are_for_whom_the_setting_names(void **state)
         const char *setting, *name;
         bool may;
     } cases[] = {
-        {"all", "ann", true},          {"", "ann", true},      {"ALL", "ann", true},
-        {"none", "ann", false},        {"none", "", false},    {"root,ann", "ann", true},
-        {" root , Ann ", "ann", true}, {"root", "ann", false}, {"root,anna", "ann", false},
-        {"root,an", "ann", false},     {"root,,", "", false},  {"all,root", "ann", false},
+        {"all", "ann", true},          {"", "ann", true},       {"ALL", "ann", true},
+        {"none", "ann", false},        {"none", "", false},     {"root,ann", "ann", true},
+        {" root , Ann ", "ann", true}, {"root", "ann", false},  {"root,anna", "ann", false},
+        {"root,an", "ann", false},     {"root,,", "", false},   {"all,root", "ann", false},
+        {"none", "none", false},       {"None", "none", false}, {"root,none", "none", true},
     };
 
     (void)state;

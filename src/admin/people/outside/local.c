@@ -11,6 +11,8 @@ bool local_may_login(const char *setting, const char *name)
     setting += strspn(setting, " \t");
     if (!*setting || !strcasecmp(setting, "all"))
         return true;
+    if (!strcasecmp(setting, "none")) /* also of whom that is the name */
+        return false;
     while (*setting) {
         size_t n = strcspn(setting, ","), trimmed = n;
 
