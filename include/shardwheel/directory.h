@@ -46,6 +46,7 @@ struct directory_opts {
 enum directory_answer {
     DIRECTORY_YES,
     DIRECTORY_WRONG,    /* there is no such user, or the password is another one */
+    DIRECTORY_EXPIRED,  /* the password is right, and has expired: it must be changed there first */
     DIRECTORY_SEVERAL,  /* the user filter finds several */
     DIRECTORY_AWAY,     /* no connection, or no answer in time */
     DIRECTORY_NO_HOST,  /* the certificate is of another host */

@@ -154,7 +154,7 @@ static enum directory_answer bind_account(struct directory *d, struct link *l, s
 {
     enum directory_answer a = link_bind(l, d->opts.bind_dn, d->opts.bind_password, ec);
 
-    if (a != DIRECTORY_WRONG)
+    if (a != DIRECTORY_WRONG && a != DIRECTORY_EXPIRED)
         return a;
     (void)err_wrap(ec, ERR_INPUT, "the account %.200s was refused", *d->opts.bind_dn ? d->opts.bind_dn : "of nobody");
     return DIRECTORY_NO_BIND;

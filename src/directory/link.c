@@ -2,6 +2,7 @@
 #include "directory/link.h"
 
 #include "directory/limit.h"
+#include "directory/reasons.h"
 #include "directory/secure.h"
 #include "shardwheel/network.h"
 #include "shardwheel/resolver.h"
@@ -394,6 +395,10 @@ enum directory_answer link_bind(struct link *l, const char *dn, const char *pass
         return DIRECTORY_YES;
     if (code == LDAP_BUSY || code == LDAP_UNAVAILABLE)
         return tell(l, DIRECTORY_AWAY, "bind", code, words, ec);
+    bool expired = false;
+    const char *reason = code == LDAP_INVALID_CREDENTIALS ? reason_of_bind(words, &expired) : NULL;
+    if (reason)
+        return tell(l, expired ? DIRECTORY_EXPIRED : DIRECTORY_WRONG, reason, code, words, ec);
     return tell(l, is_refusal(code) ? DIRECTORY_WRONG : DIRECTORY_STRANGE, "bind", code, words, ec);
 }
 

@@ -61,7 +61,7 @@ void link_prepare(void);
 /* Connected, and with TLS where the URL or StartTLS wants it. */
 MUST_CHECK enum directory_answer link_open(const struct link_opts *opts, struct link **out, struct errctx *ec);
 void link_close(struct link *l); /* NULL is fine */
-/* WRONG: the server does not take them. "" for both: as nobody. */
+/* WRONG, EXPIRED: the server does not take them. "" for both: as nobody. */
 MUST_CHECK enum directory_answer link_bind(struct link *l, const char *dn, const char *password, struct errctx *ec);
 MUST_CHECK enum directory_answer link_search(struct link *l, const struct link_query *query, struct link_entries *out,
                                              struct errctx *ec);

@@ -9,6 +9,7 @@ import pytest
 
 from harness.certificates import Authority
 from harness.doctor import examine
+from harness.false_directory import FalseDirectory
 from harness.ldap_server import ACCOUNT, BASE, LdapServer, group, person
 from harness.node import options, run_shardwheel
 from harness.process import wait_until
@@ -350,6 +351,96 @@ def test_active_directory_is_asked_by_its_own_rule(make_world, mariadb):
     assert who(node, log_in(node, "anna", "anna's word")).json["role"] == "reader"
     assert 'filter="(?=undefined)"' in ldap.process.log_text()
     ldap.destroy()
+
+
+# ---- as Active Directory answers -------------------------------------------------------------------------------------
+
+
+class Corp:
+    """The settings of docs/users.md, and a server that answers them as Active Directory would."""
+
+    ACCOUNT = "shardwheel@corp.example.org"
+    BASE = "DC=corp,DC=example,DC=org"
+    FILTER = ("(&(sAMAccountName={user})"
+              "(!(userAccountControl:1.2.840.113556.1.4.803:=2)))")
+
+    def __init__(self, world):
+        self.world = world
+        self.directory = FalseDirectory(self.ACCOUNT, "of the account")
+        for name, code, control in (("ann", None, 512), ("off", "533", 514), ("old", "532", 512), ("new", "773", 512),
+                                    ("late", "701", 512), ("lock", "775", 512), ("eve", None, 66048)):
+            self.directory.add(self.dn(name), password=f"{name}'s word", code=code, sAMAccountName=[name.title()],
+                               objectGUID=[bytes(range(240, 256))[:15] + name[:1].encode()],
+                               userAccountControl=[control])
+        self.directory.add(f"CN=desk,OU=Groups,{self.BASE}", cn=["desk"], member=[self.dn("ann")])
+        self.directory.add(f"CN=ops,OU=Groups,{self.BASE}", cn=["ops"], member=[f"CN=desk,OU=Groups,{self.BASE}"])
+        self.node = world.node(keys=self.keys())
+
+    def dn(self, name):
+        return f"CN={name.title()} Person,OU=Staff,{self.BASE}"
+
+    def keys(self, **more):
+        return {"shardwheel.ldap.url": self.directory.url, "shardwheel.ldap.starttls": "off",
+                "shardwheel.ldap.bind-dn": self.ACCOUNT, "shardwheel.ldap.bind-password": "of the account",
+                "shardwheel.ldap.base-dn": self.BASE, "shardwheel.ldap.user-filter": self.FILTER,
+                "shardwheel.ldap.name-attribute": "sAMAccountName",
+                "shardwheel.login.mapping": f'"CN=ops,OU=Groups,{self.BASE}" -> admin; * -> reader', **more}
+
+
+@pytest.fixture(scope="module")
+def corp(make_module_world, mariadb):
+    corp = Corp(make_module_world(mariadb))
+    yield corp
+    corp.directory.close()
+
+
+def test_groups_in_groups_of_active_directory(corp):
+    said = who(corp.node, log_in(corp.node, "ann", "ann's word")).json
+    assert (said["username"], said["role"]) == ("Ann", "admin")
+    asked = corp.directory.filters
+    assert f"(member:1.2.840.113556.1.4.1941:={corp.dn('ann')})" in asked
+    assert "(&(sAMAccountName=ann)(!(userAccountControl:1.2.840.113556.1.4.803:=2)))" in asked
+    assert who(corp.node, log_in(corp.node, "EVE", "eve's word")).json["role"] == "reader"
+    subject = corp.world.tables.value("SELECT o.subject FROM shardwheel_outside o JOIN xxl_job_user u "
+                                      "ON u.id = o.user_id WHERE u.username = 'Ann'")
+    assert subject == (bytes(range(240, 255)) + b"a").hex()
+
+
+@pytest.mark.parametrize("name, code, words", [
+    ("off", 401, "no such user"), ("late", 401, "the account has expired"), ("lock", 401, "the account is locked"),
+    ("old", 403, "the password has expired"), ("new", 403, "the password must be changed")])
+def test_accounts_that_active_directory_refuses(make_world, mariadb, corp, name, code, words):
+    node = make_world(mariadb).node(keys=corp.keys())
+    wrong = log_in(node, name, "another")
+    assert wrong.status == 401, wrong
+    right = log_in(node, name, f"{name}'s word")
+    assert right.status == code, right
+    if code == 401:
+        assert right.json == wrong.json  # nobody learns that the password was right
+    else:
+        assert (right.json["kind"], right.json["field"]) == ("off", "password")
+    assert words in node.log_text()
+    assert "'s word" not in node.log_text()
+    # They count as failures: somebody who guesses gains nothing.
+    for _ in range(8):
+        last = log_in(node, name, f"{name}'s word")
+    assert last.status == 429
+
+
+def test_a_disabled_account_is_refused_by_its_bind_too(make_world, mariadb, corp):
+    node = make_world(mariadb).node(keys=corp.keys(**{"shardwheel.ldap.user-filter": "(sAMAccountName={user})"}))
+    assert log_in(node, "off", "off's word").status == 401
+    assert "the account is disabled" in node.log_text()
+
+
+def test_doctor_names_what_active_directory_says_of_the_account(corp):
+    found = examine(corp.world, keys={**corp.keys(), "shardwheel.ldap.bind-password": "another"})
+    assert "the password is wrong" in found.find("ldap_bind")[0]["what"]
+    corp.directory.secrets[corp.ACCOUNT] = ("of the account", "532")
+    try:
+        assert "the password has expired" in examine(corp.world, keys=corp.keys()).find("ldap_bind")[0]["what"]
+    finally:
+        corp.directory.secrets[corp.ACCOUNT] = ("of the account", None)
 
 
 # ---- doctor and settings ---------------------------------------------------------------------------------------------

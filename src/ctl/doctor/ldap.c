@@ -42,6 +42,7 @@ static struct fault find_fault(enum directory_answer answer)
         return (struct fault){"ldap_filter", "shardwheel.ldap.user-filter", "Correct user-filter or group-filter."};
     case DIRECTORY_YES:
     case DIRECTORY_WRONG:
+    case DIRECTORY_EXPIRED:
     case DIRECTORY_SEVERAL:
     case DIRECTORY_STRANGE:
     case DIRECTORY_BROKEN: break;

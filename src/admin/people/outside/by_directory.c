@@ -43,7 +43,8 @@ static enum err take_back(struct admin *a, const struct throttle *t, const struc
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static enum err refuse_wrong(struct admin *a, const struct user *u, const struct origin *from, struct refusal *r)
+static enum err refuse_wrong(struct admin *a, enum directory_answer answer, const struct user *u,
+                             const struct origin *from, struct refusal *r)
 {
     struct store_session *s = NULL;
     enum err e = admin_take_session(a, &s, r);
@@ -51,7 +52,9 @@ static enum err refuse_wrong(struct admin *a, const struct user *u, const struct
     counters_add(a->counters, COUNTER_LOGINS_REFUSED, 1);
     if (!e) {
         login_note_refusal(a, s, u, from);
-        e = refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
+        e = answer == DIRECTORY_EXPIRED
+                ? refuse(r, REFUSED_OFF, "password", "the password has expired: change it at your organization first")
+                : refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
     }
     return admin_end(a, s, e, r);
 }
@@ -106,10 +109,11 @@ static enum err judge(struct admin *a, enum directory_answer answer, const struc
         user_fini(&login->user);
         return let_in(a, p, from, login, r);
     case DIRECTORY_WRONG:
+    case DIRECTORY_EXPIRED:
     case DIRECTORY_SEVERAL:
         log_limited(&a->directory_log, a->clock, answer == DIRECTORY_SEVERAL ? LOG_WARN : LOG_INFO, "admin",
                     "event=ldap_refused reason=%s", log_quote(why->text).s);
-        return refuse_wrong(a, &login->user, from, r);
+        return refuse_wrong(a, answer, &login->user, from, r);
     case DIRECTORY_AWAY:
     case DIRECTORY_NO_HOST:
     case DIRECTORY_NO_TRUST:
@@ -137,7 +141,7 @@ static enum err ask(struct admin *a, const struct login_form *form, const struct
     if (e)
         return e;
     enum directory_answer answer = directory_login(a->opts.directory, form->name, form->password, &p, &why);
-    if (answer != DIRECTORY_WRONG && answer != DIRECTORY_SEVERAL)
+    if (answer != DIRECTORY_WRONG && answer != DIRECTORY_EXPIRED && answer != DIRECTORY_SEVERAL)
         e = take_back(a, t, before, answer == DIRECTORY_YES, r);
     if (!e)
         e = judge(a, answer, &p, &why, from, login, r);

@@ -8,6 +8,7 @@ export default {
   wrong: 'User name or password is wrong.',
   throttled: 'Too many failed logins. Try again in {n} s.',
   away: 'The database or the LDAP server does not answer. Try again later.',
+  expired: 'Your password has expired. Change it at your organization, then log in here.',
   ended: 'Your session has expired',
   endedText: 'Log in again. Nothing on this page is lost.',
   outside: 'Log in with your organization',

@@ -8,6 +8,7 @@ export default {
   wrong: '账号或密码错误。',
   throttled: '登录失败次数过多，请在 {n} 秒后重试。',
   away: '数据库或 LDAP 服务器没有响应，请稍后重试。',
+  expired: '密码已过期，请先在组织中修改密码，再登录这里。',
   ended: '登录已过期',
   endedText: '请重新登录，本页内容不会丢失。',
   outside: '使用组织账号登录',

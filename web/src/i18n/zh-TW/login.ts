@@ -8,6 +8,7 @@ export default {
   wrong: '帳號或密碼錯誤。',
   throttled: '登入失敗次數過多，請在 {n} 秒後再試。',
   away: '資料庫或 LDAP 伺服器沒有回應，請稍後再試。',
+  expired: '密碼已過期，請先在組織中修改密碼，再登入這裡。',
   ended: '登入已逾期',
   endedText: '請重新登入，本頁內容不會遺失。',
   outside: '使用組織帳號登入',
