@@ -106,8 +106,8 @@ struct login {
  * field: the name or the password is wrong. With a right password: REFUSED_REQUIRED "code": the second factor is asked
  * for; INVALID "code": it is wrong; STATE "code": it must be set up, by what out->setup has and a login with its first
  * code; OFF: this interface cannot ask for it.
- * REFUSED_OFF "password": the directory says that it has expired. REFUSED_TRY_AGAIN: the directory does not answer, or too many ask. Who is known to the directory may be refused as by
- * admin_login_outside. */
+ * REFUSED_OFF "password": the directory says that it has expired. REFUSED_TRY_AGAIN: the directory does not answer, or
+ * too many ask. Who is known to the directory may be refused as by admin_login_outside. */
 MUST_CHECK enum err admin_login(struct admin *a, const struct login_form *form, const struct origin *from,
                                 struct login *out, struct refusal *r);
 void login_fini(struct login *login);
