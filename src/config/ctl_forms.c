@@ -97,9 +97,9 @@ const struct ctl_form ctl_forms[] = {
      "kept-logs"},
     {"kill", CTL_KILL, "ID", &run, 0, 0,
      "end the run with this id in xxl_job_log, and all other runs of its job on the same executor"},
-    {"log", CTL_LOG, "ID [--follow]", &run, FOLLOW, 0,
+    {"log", CTL_LOG, "ID [--follow] [--find TEXT]", &run, FOLLOW | SETTINGS, 0,
      "show the log of a run, read from its executor, or as a node has kept it if the executor is gone; --follow: until "
-     "the run ends"},
+     "the run ends; --find: only lines with TEXT, in upper or lower case, with their numbers"},
     {"alarm-test", CTL_ALARM_TEST, "[--group APP] [--json]", NULL, JSON, 0,
      "send a test message to every alarm channel and show the result. --group: only channels of this executor group"},
     {"trigger", CTL_TRIGGER, "JOB [--param P] [--addresses A] [--at TIME] [--json]", &job, JSON | SETTINGS, 0,

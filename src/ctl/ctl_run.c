@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 #include "shardwheel/executor/call.h"
 #include "shardwheel/executor/http_client.h"
@@ -91,8 +93,47 @@ enum err ctl_kill(struct ctl *c, struct errctx *ec)
     return e;
 }
 
+/* ---- the log ----------------------------------------------------------------------------------------------------- */
+
+/* What is printed of it. */
+struct showing {
+    const char *wanted; /* of --find; NULL: all lines */
+    int64_t found;
+};
+
+/* In any case of the letters of ASCII. */
+static bool has_text(const char *line, size_t len, const char *wanted)
+{
+    size_t most = strlen(wanted);
+
+    for (size_t i = 0; i + most <= len; i++)
+        if (strncasecmp(line + i, wanted, most) == 0)
+            return true;
+    return false;
+}
+
+/* Whole lines, of which the first has this number. */
+static void show_lines(struct showing *showing, const char *text, size_t len, int64_t number)
+{
+    const char *end = text + len;
+
+    if (!showing->wanted)
+        fwrite(text, 1, len, stdout);
+    for (const char *at = text; showing->wanted && at < end; number++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t line_len = (size_t)((stop ? stop : end) - at);
+
+        if (has_text(at, line_len, showing->wanted)) {
+            printf("%" PRId64 ":%.*s\n", number, (int)line_len, at);
+            showing->found++;
+        }
+        at += line_len + 1;
+    }
+    fflush(stdout);
+}
+
 /* Where its executor cannot give it. `why` is told with it, and is the error where nothing is kept. */
-static enum err show_kept(struct ctl *c, enum err e, struct errctx *ec)
+static enum err show_kept(struct ctl *c, struct showing *showing, enum err e, struct errctx *ec)
 {
     int64_t log_id = c->wanted->log_id;
     struct errctx why = *ec;
@@ -110,13 +151,12 @@ static enum err show_kept(struct ctl *c, enum err e, struct errctx *ec)
     }
     (void)time_put_text(copy.at_ms, at);
     fprintf(stderr, "shardwheelctl: %s\nshardwheelctl: this is the log as it was kept at %s\n", why.text, at);
-    fwrite(copy.text.data, 1, copy.text.len, stdout);
-    fflush(stdout);
+    show_lines(showing, copy.text.data, copy.text.len, 1);
     keep_copy_fini(&copy);
     return ERR_OK;
 }
 
-enum err ctl_show_log(struct ctl *c, struct errctx *ec)
+static enum err show_log(struct ctl *c, struct showing *showing, struct errctx *ec)
 {
     struct caller caller = {0};
     struct log_answer log;
@@ -133,8 +173,7 @@ enum err ctl_show_log(struct ctl *c, struct errctx *ec)
         has_lines = log.to_line >= line;
         more = has_lines || (c->wanted->follow && !is_over);
         if (has_lines) {
-            fputs(log.content, stdout);
-            fflush(stdout);
+            show_lines(showing, log.content, strlen(log.content), line);
             line = log.to_line + 1;
         } else if (more) {
             clock_sleep_ms(POLL_MS);
@@ -145,5 +184,20 @@ enum err ctl_show_log(struct ctl *c, struct errctx *ec)
         log_answer_fini(&log);
     }
     close_caller(&caller);
-    return (e == ERR_LOST || e == ERR_NOTFOUND) && line == 1 ? show_kept(c, e, ec) : e;
+    return (e == ERR_LOST || e == ERR_NOTFOUND) && line == 1 ? show_kept(c, showing, e, ec) : e;
+}
+
+enum err ctl_show_log(struct ctl *c, struct errctx *ec)
+{
+    static const char *const known[] = {"find", NULL};
+    struct showing showing = {.wanted = ctl_find_option(c->wanted, "find")};
+    enum err e = ctl_check_options(c->wanted, known, "--follow and --find", ec);
+
+    if (!e && showing.wanted && !*showing.wanted)
+        e = err_set(ec, ERR_INPUT, "--find: the text is empty");
+    if (!e)
+        e = show_log(c, &showing, ec);
+    if (!e && showing.wanted && !showing.found)
+        e = err_set(ec, ERR_NOTFOUND, "no line of the log has %s", log_quote(showing.wanted).s);
+    return e;
 }

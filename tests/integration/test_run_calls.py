@@ -46,6 +46,23 @@ def test_log_is_printed_page_by_page(run):
     assert asked[0].headers["XXL-JOB-ACCESS-TOKEN"] == TOKEN
 
 
+def test_lines_of_a_log_are_found(run):
+    world, executor, _, log_id = run
+
+    def found(text):
+        pages = [page("Error: one\nfine\n", 2), page("größer ERROR\r\n\n%d error", 5), page("", 0)]
+        reply = executor.replies["/log"] = Reply(before=lambda _: setattr(reply, "body", pages.pop(0).body))
+        done = world.ctl("log", str(log_id), "--find", text)
+        return done.returncode, done.stdout, done.stderr
+
+    assert found("error") == (0, "1:Error: one\n3:größer ERROR\n5:%d error\n", "")
+    assert found("GRößer") == (0, "3:größer ERROR\n", "")
+    assert found("e\nfine")[:2] == (1, "")
+    assert found("%d error and more") == (1, "", 'shardwheelctl: no line of the log has "%d error and more"\n')
+    assert "--find: the text is empty" in found("")[2]
+    assert "--colour: unknown option" in world.ctl("log", str(log_id), "--colour", "red").stderr
+
+
 def test_log_that_is_not_there(run):
     world, executor, _, log_id = run
     executor.replies["/log"] = page("readLog fail, logFile not exists", 0, end=True)
