@@ -269,6 +269,16 @@ CREATE TABLE IF NOT EXISTS shardwheel_token (
   KEY shardwheel_token_user (user_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
+CREATE TABLE IF NOT EXISTS shardwheel_view (
+  id INT NOT NULL AUTO_INCREMENT,
+  user_id INT NOT NULL COMMENT 'of xxl_job_user, who has saved it',
+  page VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'jobs, runs',
+  name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  query VARCHAR(2000) NOT NULL COMMENT 'filters and order, as they stand in the address bar',
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_view_name (user_id, page, name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
 CREATE TABLE IF NOT EXISTS shardwheel_login (
   who VARCHAR(110) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'u:NAME or a:ADDRESS that failed to log in lately',
   failures INT NOT NULL,

@@ -70,6 +70,7 @@ struct v1_topic {
     X(session)                                                                                                         \
     X(users)                                                                                                           \
     X(tokens)                                                                                                          \
+    X(views)                                                                                                           \
     X(runs)                                                                                                            \
     X(glue)                                                                                                            \
     X(history)                                                                                                         \

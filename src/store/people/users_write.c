@@ -32,7 +32,7 @@ static enum err forget_user(struct store_session *s, int64_t id, struct errctx *
         "DELETE FROM shardwheel_role WHERE user_id = ",     "DELETE FROM shardwheel_session WHERE user_id = ",
         "DELETE FROM shardwheel_token WHERE user_id = ",    "DELETE FROM shardwheel_outside WHERE user_id = ",
         "DELETE FROM shardwheel_password WHERE user_id = ", "DELETE FROM shardwheel_factor WHERE user_id = ",
-        "DELETE FROM shardwheel_recovery WHERE user_id = ",
+        "DELETE FROM shardwheel_recovery WHERE user_id = ", "DELETE FROM shardwheel_view WHERE user_id = ",
     };
     enum err e = ERR_OK;
 

@@ -175,7 +175,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     47);
+                     48);
     store_destroy(st);
 }
 
@@ -208,7 +208,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_password\n"
                         "made table shardwheel_factor\nmade table shardwheel_recovery\n"
                         "made table shardwheel_session\n"
-                        "made table shardwheel_token\n"
+                        "made table shardwheel_token\nmade table shardwheel_view\n"
                         "made table shardwheel_login\n"
                         "made table shardwheel_minute\n"
                         "made table shardwheel_event\n"
@@ -398,6 +398,7 @@ static void tables_of_the_version_before_are_upgraded(void **state)
                                      "made table shardwheel_outside\n"
                                      "made table shardwheel_password\n"
                                      "made table shardwheel_factor\nmade table shardwheel_recovery\n"
+                                     "made table shardwheel_view\n"
                                      "made table shardwheel_flow\nmade table shardwheel_flow_version\n"
                                      "made table shardwheel_flow_run\nmade table shardwheel_flow_step\n"
                                      "made table shardwheel_flow_item\nmade table shardwheel_flow_fire\n"

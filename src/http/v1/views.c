@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists that a user has saved by name. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/views.h"
+
+static const char *const pages[] = {"jobs", "runs", NULL};
+
+static void put_view(struct buf *b, const struct view *view)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", view->id);
+    v1_put_text(b, "page", view->page);
+    v1_put_text(b, "name", view->name);
+    v1_put_text(b, "query", view->query);
+    v1_put_object_end(b);
+}
+
+static void answer_list(struct v1_call *c)
+{
+    int64_t page = v1_query_choice(c, "page", pages, -1);
+    struct views list = {0};
+
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_load_views(c->admin, c->who, page < 0 ? NULL : pages[page], &list, &c->why)))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    V1_PUT_LIST(&c->r->body, "items", list.items, list.count, put_view);
+    v1_put_object_end(&c->r->body);
+    views_fini(&list);
+}
+
+static void answer_add(struct v1_call *c)
+{
+    struct view view = {0};
+    int page;
+
+    v1_require(&c->body, "page");
+    v1_require(&c->body, "name");
+    v1_require(&c->body, "query");
+    page = v1_choice(&c->body, "page", pages, 0);
+    view.page = pages[page < 0 ? 0 : page];
+    view.name = v1_text(&c->body, "name", VIEW_NAME_MAX);
+    view.query = v1_text(&c->body, "query", VIEW_QUERY_MAX);
+    if (v1_is_refused(c) || v1_has_failed(c, admin_add_view(c->admin, c->who, &view, &view.id, &c->why)))
+        return;
+    c->r->status = 201;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_int(&c->r->body, "id", view.id);
+    v1_put_object_end(&c->r->body);
+}
+
+static void answer_change(struct v1_call *c)
+{
+    struct view view = {.id = v1_path_id(c, 0)};
+
+    view.name = v1_text(&c->body, "name", VIEW_NAME_MAX);
+    view.query = v1_text(&c->body, "query", VIEW_QUERY_MAX);
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_change_view(c->admin, c->who, &view, &c->why)))
+        v1_set_no_content(c);
+}
+
+static void answer_remove(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_view(c->admin, c->who, id, &c->why)))
+        v1_set_no_content(c);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/views", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_POST, "/views", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add},
+    {V1_ROUTE(ROUTE_PATCH, "/views/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change},
+    {V1_ROUTE(ROUTE_DELETE, "/views/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
+};
+
+const struct v1_topic v1_views = {routes, ARRAY_LEN(routes)};
