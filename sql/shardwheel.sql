@@ -476,3 +476,46 @@ CREATE TABLE IF NOT EXISTS shardwheel_held (
   is_over TINYINT NOT NULL COMMENT '1: that it is over, 0: that it is not',
   PRIMARY KEY (channel, kind, target)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_hook (
+  id INT NOT NULL AUTO_INCREMENT COMMENT 'a webhook that is told of events',
+  name VARCHAR(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  target VARCHAR(2000) NOT NULL COMMENT 'its URL: a secret',
+  secret VARCHAR(500) NOT NULL COMMENT 'what it is signed with; empty: nothing',
+  kinds INT NOT NULL COMMENT 'bits: 1 run ended, 2 job changed, 4 flow ended',
+  only_failed TINYINT NOT NULL COMMENT '1: of runs and flows those alone that failed',
+  app_names VARCHAR(4000) NOT NULL COMMENT 'of executor groups, between commas; empty: all',
+  tags VARCHAR(2000) NOT NULL COMMENT 'of jobs, between commas; empty: all',
+  enabled TINYINT NOT NULL,
+  changed_ms BIGINT NOT NULL COMMENT 'by the clock of the database, as all below',
+  failures INT NOT NULL DEFAULT 0 COMMENT 'tries in a row for which it was away',
+  next_ms BIGINT NOT NULL DEFAULT 0 COMMENT 'it is not tried before',
+  sent_ms BIGINT NULL COMMENT 'when it last took one',
+  error VARCHAR(300) NOT NULL DEFAULT '' COMMENT 'of its last try; empty: it took it',
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_hook_name (name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_delivery (
+  id BIGINT NOT NULL AUTO_INCREMENT COMMENT 'of an event, for one webhook',
+  hook_id INT NOT NULL,
+  kind TINYINT NOT NULL COMMENT 'number of the bit in shardwheel_hook',
+  line BIGINT NOT NULL COMMENT 'those of one line are sent in order: id of the job, or of the flow below 0',
+  log_id BIGINT NULL COMMENT 'of the run that has ended',
+  code INT NOT NULL COMMENT 'with which it has; 0: no run',
+  audit_id BIGINT NOT NULL COMMENT 'of the change of a job; else 0',
+  run_id BIGINT NOT NULL COMMENT 'of the flow run; else 0',
+  made_ms BIGINT NOT NULL COMMENT 'by the clock of the database, as all below',
+  since_ms BIGINT NOT NULL COMMENT 'since when it waits: it was made, or is to be sent again',
+  state TINYINT NOT NULL COMMENT '0 waiting, 1 sent, 2 given up',
+  tries INT NOT NULL COMMENT 'since then',
+  next_ms BIGINT NOT NULL COMMENT 'it is not tried before',
+  ended_ms BIGINT NULL COMMENT 'when it was sent or given up',
+  status INT NOT NULL COMMENT 'HTTP status of the last answer; 0: none',
+  error VARCHAR(300) NOT NULL COMMENT 'of the last try; empty: it went well',
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_delivery_run (log_id, hook_id, code),
+  KEY shardwheel_delivery_line (hook_id, state, line, id),
+  KEY shardwheel_delivery_job (line, id),
+  KEY shardwheel_delivery_ended (state, ended_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -180,6 +180,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
     X(CONFIG, "config")                                                                                                \
     X(COORD, "coord")                                                                                                  \
     X(DISPATCH, "dispatch")                                                                                            \
+    X(EVENTS, "events")                                                                                                \
     X(EXECUTOR, "executor")                                                                                            \
     X(FLOWRUN, "flowrun")                                                                                              \
     X(FOLLOW, "follow")                                                                                                \

@@ -110,7 +110,7 @@ static enum err end_run(struct work *w, enum flow_run_state state, const char *m
     w->run->state = state;
     w->run->ended_ms = w->now_ms;
     w->run->message = work_keep(w, message, &e, ec);
-    w->run->changed = true;
+    w->run->changed = w->run->has_ended = true;
     if (w->flow) {
         const struct flow_settings *settings = flow_get_settings(w->flow);
         w->run->frees_line = settings->policy == FLOW_QUEUE;

@@ -8,6 +8,7 @@
 #include "shardwheel/coord.h"
 #include "shardwheel/coord/primary.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/events.h"
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
@@ -323,6 +324,19 @@ static enum err start_flows(struct node *node, struct errctx *ec)
     return e ? e : flowrun_start(node->flows, ec);
 }
 
+/* It learns which events are wanted before anything can end here; it sends them once there are shards. */
+static enum err create_events(struct node *node, struct errctx *ec)
+{
+    store_share_hooks(node->store, node->console_store);
+    return events_create(&(struct events_opts){.store = node->store,
+                                               .resolver = node->resolver,
+                                               .ca = node->config->alarm_ca,
+                                               .off = !node->config->alarm_console_channels,
+                                               .get_epoch = get_first_epoch,
+                                               .arg = node},
+                         node->clock, &node->counters, &node->events, ec);
+}
+
 static enum err start_upkeep(struct node *node, struct errctx *ec)
 {
     enum err e = upkeep_create(&(struct upkeep_opts){.store = node->store,
@@ -408,6 +422,8 @@ enum err node_start(struct config *config, struct node **out, struct errctx *ec)
     if (!e)
         e = node_start_admin(node, ec);
     if (!e)
+        e = create_events(node, ec);
+    if (!e)
         e = node_start_http(node, ec);
     if (e == ERR_OK && node->guard)
         e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
@@ -423,6 +439,8 @@ enum err node_start(struct config *config, struct node **out, struct errctx *ec)
         e = start_flows(node, ec);
     if (!e)
         e = start_upkeep(node, ec);
+    if (!e)
+        e = events_start(node->events, ec);
     if (!e)
         e = weak_watch_start(node->admin, node->clock, &node->counters, &node->weak_watch, ec);
     if (e) {

@@ -47,6 +47,7 @@ struct node {
     struct failures *failures;
     struct lost *lost;
     struct flowrun *flows;
+    struct events *events;
     struct upkeep *upkeep;
     struct history *history;
     struct triggers *triggers;

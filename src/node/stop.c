@@ -6,6 +6,7 @@
 #include "shardwheel/coord/primary.h"
 #include "shardwheel/directory.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/events.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/follow.h"
@@ -124,6 +125,10 @@ void node_stop(struct node *node)
     }
     if (node->lost)
         lost_stop(node->lost);
+    if (node->events) {
+        events_stop(node->events);
+        events_join(node->events);
+    }
     if (node->upkeep) {
         upkeep_stop(node->upkeep);
         upkeep_join(node->upkeep);
@@ -195,6 +200,7 @@ void node_stop(struct node *node)
     flowrun_destroy(node->flows);
     executor_calls_destroy(node->calls);
     upkeep_destroy(node->upkeep);
+    events_destroy(node->events);
     history_destroy(node->history);
     lost_destroy(node->lost);
     failures_destroy(node->failures);

@@ -126,9 +126,6 @@ MUST_CHECK enum err admin_start_flow_run(struct admin *a, const struct actor *ac
                                          const struct flow_run_order *order, int64_t *run_id, bool *is_new,
                                          struct refusal *r);
 
-/* "queued", "running" and so on. */
-const char *flow_run_state_name(int64_t state);
-
 struct flow_run_card {
     struct flow_run_row row;
     int64_t deadline_ms; /* 0: none */

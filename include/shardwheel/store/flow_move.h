@@ -27,6 +27,7 @@ enum flow_run_state {
     FLOW_RUN_SKIPPED,
     FLOW_RUN_STATES
 };
+const char *flow_run_state_name(int64_t state); /* "queued", "running" and so on */
 
 /* ---- what is to be moved ----------------------------------------------------------------------------------------- */
 
@@ -141,6 +142,7 @@ struct flow_moving {
     bool late_told;
     const char *message;
     bool changed;        /* out: its row is written */
+    bool has_ended;      /* out: it was open */
     bool frees_line;     /* out: the first one in line begins, if none of its flow runs */
     int64_t flow_next_s; /* out: it has ended, and its flow is due again then; 0: nothing */
     enum flow_news news; /* out: of what people may have to be told */

@@ -8,6 +8,7 @@
 
 #include "admin/admin_impl.h"
 #include "admin/audit.h"
+#include "shardwheel/admin/hooks.h"
 #include "shardwheel/config.h"
 
 #define CHANNELS_MAX 32
@@ -90,24 +91,14 @@ static enum err check(struct change *c, struct refusal *r)
     return refuse_error(r, e);
 }
 
-/* Scheme and host alone: what follows is a secret. */
-static void write_host(char out[256], const char *url)
-{
-    const char *at = strstr(url, "://");
-    size_t len = at ? (size_t)(at + 3 - url) + strcspn(at + 3, "/?#") : 0;
-    const char *user = memchr(url, '@', len);
-
-    snprintf(out, 256, "%.*s", user ? 0 : (int)len, url);
-}
-
 static enum err put_audit(const struct change *c, enum audit_kind kind, const char *action, struct audit_diff *diff,
                           struct refusal *r)
 {
     const struct channel_row *old = &c->old, *new = &c->row;
-    char old_host[256] = "", new_host[256] = "";
+    char old_host[HOOK_HOST_MAX], new_host[HOOK_HOST_MAX];
 
-    write_host(old_host, old->target ? old->target : "");
-    write_host(new_host, new->target ? new->target : "");
+    hook_write_host(old_host, old->target ? old->target : "");
+    hook_write_host(new_host, new->target ? new->target : "");
     audit_begin(diff, kind);
     audit_text(diff, "name", old->name, new->name);
     audit_text(diff, "kind", old->kind, new->kind);

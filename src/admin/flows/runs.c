@@ -9,16 +9,6 @@
 
 #define LIST_MS 2000
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
-
-const char *flow_run_state_name(int64_t state)
-{
-    static const char *const names[FLOW_RUN_STATES] = {"queued", "running",   "succeeded",
-                                                       "failed", "cancelled", "skipped"};
-
-    return state >= 0 && state < FLOW_RUN_STATES ? names[state] : "running";
-}
-
 /* ---- cards ------------------------------------------------------------------------------------------------------- */
 
 void flow_run_cards_fini(struct flow_run_cards *cards)

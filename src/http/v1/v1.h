@@ -67,6 +67,7 @@ struct v1_topic {
     X(settings)                                                                                                        \
     X(alarms)                                                                                                          \
     X(watch)                                                                                                           \
+    X(hooks)                                                                                                           \
     X(session)                                                                                                         \
     X(users)                                                                                                           \
     X(tokens)                                                                                                          \

@@ -76,6 +76,8 @@ enum err store_create(const struct store_opts *opts, const struct clock *clock, 
     st->counters = counters;
     mutex_init(&st->lock, LOCK_STORE);
     cond_init(&st->freed);
+    atomic_init(&st->own_kinds, 0);
+    st->hook_kinds = &st->own_kinds;
     st->call_ms = find_call_ms(opts);
     e = copy_opts(&st->opts, opts, ec);
     st->opts.owns_hosts = false; /* until all is well: who failed to make a store has them still */

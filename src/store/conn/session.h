@@ -45,7 +45,10 @@ struct store {
     int open;                       /* [lock] sessions that exist, idle or taken; at most opts.max_sessions */
     struct store_features features; /* [lock] */
     bool has_features;              /* [lock] */
-    struct log_limit beat_log;      /* [atomic] of beats left out */
+    _Atomic int own_kinds;     /* [atomic] bits of events that webhooks want, as far as is known; relaxed: one that has
+                              * just changed may count a little later */
+    _Atomic int *hook_kinds;   /* [const] once shared: what counts of these, our own or those of another store */
+    struct log_limit beat_log; /* [atomic] of beats left out */
 };
 
 struct store_session {

@@ -8,6 +8,14 @@
 #include "store/flow/line.h"
 #include "store/people/audit.h"
 
+const char *flow_run_state_name(int64_t state)
+{
+    static const char *const names[FLOW_RUN_STATES] = {"queued", "running",   "succeeded",
+                                                       "failed", "cancelled", "skipped"};
+
+    return state >= 0 && state < FLOW_RUN_STATES ? names[state] : "running";
+}
+
 #define ALL_STATES ((1u << FLOW_RUN_STATES) - 1)
 #define TICKS_AT_ONCE 16 /* flows of one statement, each with a part for each state */
 

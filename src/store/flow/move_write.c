@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a move writes, in its transaction. */
 #include "store/flow/move.h"
+#include "store/hook/put.h"
 #include "store/run/direct.h"
 
 #include <stdlib.h>
@@ -348,5 +349,7 @@ enum err flow_changes_write(struct store_session *s, const struct flow_batch *ba
         e = delete_ids(s, "shardwheel_flow_request", "id", c->asks, c->ask_count, ec);
     if (!e)
         e = write_flows(s, batch, ec);
+    if (!e)
+        e = hook_put_flows(s, batch, ec);
     return e ? e : flow_news_write(s, batch, now_ms, ec);
 }

@@ -2,6 +2,7 @@
 /* Later rows that are planned: their rows of the log and what they say of them in one transaction, under the epoch of
  * the shard. Java admins know nothing of these rows, so no guard is asked for. */
 #include "store/later/later.h"
+#include "store/hook/put.h"
 #include "store/plan/claim_impl.h"
 
 #include <stdlib.h>
@@ -272,6 +273,8 @@ static enum err write_dropped(struct store_session *s, const struct later_claim 
                            "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, "
                            "trigger_msg = CONCAT(trigger_msg, '<br>', ?) WHERE id = ? AND " HELD_OPEN,
                            c->why ? c->why : "", c->row->log_id);
+        if (!e && c->row->log_id)
+            e = hook_put_runs(s, &c->row->log_id, 1, ec);
         if (!e)
             e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_later WHERE id = ?", c->row->id);
     }

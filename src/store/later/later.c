@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Later rows: written, looked for, read, listed, and their ends. */
 #include "store/later/later.h"
+#include "store/hook/put.h"
 #include "store/people/audit.h"
 
 #include <inttypes.h>
@@ -256,6 +257,8 @@ enum err store_cancel_later(struct store_session *s, int64_t id, const struct au
                        "= CONCAT(trigger_msg, '<br>cancelled') WHERE id = ? AND trigger_code = 0 AND handle_code = 0 "
                        "AND trigger_msg LIKE '" LATER_HELD_MARK "%'",
                        log_id);
+    if (!e && log_id)
+        e = hook_put_runs(s, &log_id, 1, ec);
     if (!e)
         e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_later WHERE id = ?", id);
     return store_end_audited(s, e, audit, ec);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/history/list.h"
+#include "store/hook/put.h"
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
@@ -39,8 +40,12 @@ enum err store_put_audit(struct store_session *s, const struct audit_row *row, s
 {
     if (!row)
         return ERR_OK;
+    struct db_effect effect = {0};
+
     start_row(s, row);
-    enum err e = store_exec_sql(s, NULL, ec);
+    enum err e = store_exec_sql(s, &effect, ec);
+    if (!e)
+        e = hook_put_change(s, row, effect.first_id, ec);
     return e ? err_wrap(ec, e, "write the audit row of %s", row->action) : ERR_OK;
 }
 

@@ -6,6 +6,7 @@
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
+#include "store/hook/put.h"
 #include "store/later/later.h"
 #include "store/plan/claim_impl.h"
 #include "shardwheel/job.h"
@@ -148,7 +149,7 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
     "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the node that "                      \
     "was to send this went away; it may have reached its executor or not') WHERE id IN ("
 
-/* The same statement for all ids, some at a time. */
+/* The same statement for all ids, some at a time; then events of those that have ended by it, if any. */
 static enum err change_some(struct store_session *s, const char *head, const char *tail, const int64_t *ids,
                             size_t count, int64_t *changed, struct errctx *ec)
 {
@@ -159,7 +160,7 @@ static enum err change_some(struct store_session *s, const char *head, const cha
         e = store_exec(s, &effect, ec, "? ? ?", sql_word(head), sql_part(ids, count, at), sql_word(tail));
         *changed += effect.matched;
     }
-    return e;
+    return e ? e : hook_put_runs(s, ids, count, ec);
 }
 
 enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,

@@ -6,6 +6,7 @@
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/lost.h"
 #include "store/conn/grouped.h"
+#include "store/hook/put.h"
 #include "store/run/callbacks_expected.h"
 #include "store/run/children.h"
 #include "store/run/lost.h"
@@ -297,6 +298,14 @@ static enum err cancel_retries(struct store_session *s, const struct batch *b, s
     return e;
 }
 
+/* Reuses the list of ids. */
+static enum err put_events(struct store_session *s, struct batch *b, struct errctx *ec)
+{
+    for (size_t i = 0; i < b->write_count; i++)
+        b->ids[i] = b->writes[i].log_id;
+    return hook_put_runs(s, b->ids, b->write_count, ec);
+}
+
 /* Rows are locked and looked at before anything is decided. parents: NULL when none of the entries can make any. */
 static enum err write_carefully(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
                                 const struct parents *parents, struct children *children, struct errctx *ec)
@@ -322,6 +331,8 @@ static enum err write_carefully(struct store_session *s, struct callback_entry *
         e = write_delivered(s, &b, ec);
     if (!e)
         e = write_all(s, b.writes, b.write_count, now_s, ec);
+    if (!e)
+        e = put_events(s, &b, ec);
     e = store_finish_txn(s, e, ec);
     if (made)
         children_take(children, made, e);

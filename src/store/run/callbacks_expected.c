@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/hook/put.h"
 #include "store/run/callbacks_expected.h"
 
 /* Different values in a statement: each row is looked up in the lists of them. */
@@ -176,7 +177,11 @@ static enum err write_txn(struct store_session *s, const struct expected *x, int
         all = false;
     }
     if (!e && all) {
-        e = store_commit_txn(s, ec);
+        for (size_t i = 0; i < x->count; i++)
+            x->ids[i] = x->places[i].log_id;
+        e = hook_put_runs(s, x->ids, x->count, ec);
+        if (!e)
+            e = store_commit_txn(s, ec);
         *written = !e;
     }
     store_end_txn(s);

@@ -2,6 +2,7 @@
 /* Direct fires: their rows, and the end of what a node that is gone has left open. */
 #include "shardwheel/store/run.h"
 #include "store/conn/rows.h"
+#include "store/hook/put.h"
 #include "store/plan/claim_impl.h"
 #include "store/run/direct.h"
 
@@ -170,6 +171,8 @@ enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_
                        sql_part(log_ids, count, at));
         changed += effect.matched;
     }
+    if (!e)
+        e = hook_put_runs(s, log_ids, count, ec);
     if (count > 0)
         e = store_finish_txn(s, e, ec);
     if (e)

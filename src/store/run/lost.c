@@ -10,6 +10,7 @@
 #include "shardwheel/store/schema.h"
 #include "store/conn/datetime.h"
 #include "store/conn/rows.h"
+#include "store/hook/put.h"
 #include "store/run/lost.h"
 
 #define STEP_IDS 20000 /* ids that one statement looks at where no index helps */
@@ -270,6 +271,8 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
         e = end_some(s, some, resent, END_RESENT, reason, now_s, &changed, ec);
     if (!e)
         e = end_some(s, worn, worn_count, END_WORN, reason, now_s, &changed, ec);
+    if (!e)
+        e = hook_put_runs(s, ids, count, ec);
     e = store_finish_txn(s, e, ec);
     free(resending);
     free(some);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/conn/grouped.h"
+#include "store/hook/put.h"
 #include "store/conn/session.h"
 #include "store/later/later.h"
 #include "shardwheel/job/codes.h"
@@ -201,6 +202,18 @@ static enum err write_whole(struct store_session *s, const struct fire_result **
     return e ? e : store_write_grouped(s, &how, (const void **)rows, count, NULL, ec);
 }
 
+/* What was not delivered has ended. `ids` has room for count. */
+static enum err put_events(struct store_session *s, const struct fire_result **rows, size_t count, int64_t *ids,
+                           struct errctx *ec)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (rows[i]->code != CODE_OK)
+            ids[n++] = rows[i]->log_id;
+    return hook_put_runs(s, ids, n, ec);
+}
+
 /* One transaction of its own for each of the two kinds: together they would lock rows in no order. */
 static enum err write_kind(struct store_session *s, const struct fire_result **rows, size_t count, int64_t *ids,
                            bool as_planned, struct errctx *ec)
@@ -210,6 +223,8 @@ static enum err write_kind(struct store_session *s, const struct fire_result **r
     if (e || count == 0)
         return e;
     e = as_planned ? write_codes(s, rows, count, ids, ec) : write_whole(s, rows, count, ids, ec);
+    if (!e)
+        e = put_events(s, rows, count, ids, ec);
     return store_finish_txn(s, e, ec);
 }
 

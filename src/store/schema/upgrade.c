@@ -24,7 +24,7 @@ static const struct {
     {3, "shardwheel_flow_alarm"},   {3, "shardwheel_outside"},   {3, "shardwheel_kept_log"},
     {3, "shardwheel_view"},         {3, "shardwheel_password"},  {3, "shardwheel_rule"},
     {3, "shardwheel_watch"},        {3, "shardwheel_held"},      {3, "shardwheel_factor"},
-    {3, "shardwheel_recovery"},
+    {3, "shardwheel_recovery"},     {3, "shardwheel_hook"},      {3, "shardwheel_delivery"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the

@@ -218,6 +218,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_flow_request\n"
                         "made table shardwheel_flow_alarm\nmade table shardwheel_kept_log\n"
                         "made table shardwheel_rule\nmade table shardwheel_watch\nmade table shardwheel_held\n"
+                        "made table shardwheel_hook\nmade table shardwheel_delivery\n"
                         "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
@@ -406,6 +407,7 @@ static void tables_of_the_version_before_are_upgraded(void **state)
                                      "made table shardwheel_flow_alarm\nmade table shardwheel_kept_log\n"
                                      "made table shardwheel_rule\nmade table shardwheel_watch\n"
                                      "made table shardwheel_held\n"
+                                     "made table shardwheel_hook\nmade table shardwheel_delivery\n"
                                      "added column shardwheel_shard.claims\n"
                                      "added column shardwheel_job.kept_logs\n"
                                      "added column shardwheel_node.flows\n"

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Webhooks that are told of events. */
+#include "shardwheel/admin/hooks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "admin/admin_impl.h"
+#include "admin/audit.h"
+#include "shardwheel/config.h"
+
+#define NO_HOOK "there is no such webhook"
+#define NO_DELIVERY "there is no such delivery"
+
+void hook_write_host(char out[HOOK_HOST_MAX], const char *url)
+{
+    const char *at = strstr(url, "://");
+    size_t len = at ? (size_t)(at + 3 - url) + strcspn(at + 3, "/?#") : 0;
+    const char *user = memchr(url, '@', len);
+
+    snprintf(out, HOOK_HOST_MAX, "%.*s", user ? 0 : (int)len, url);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+enum err admin_load_hooks(struct admin *a, const struct actor *actor, struct hook_rows *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
+
+    if (!e)
+        e = store_load_hooks(s, /*counts=*/true, out, &r->text);
+    return admin_end(a, s, e, r);
+}
+
+/* For a change of the webhook, which points into `rows`. id 0: of a new one. */
+static enum err enter(struct admin *a, const struct actor *actor, int64_t id, struct store_session **s,
+                      struct hook_rows *rows, struct hook_row *out, struct refusal *r)
+{
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, s, r);
+
+    if (!e && a->opts.config && !a->opts.config->alarm_console_channels)
+        e = refuse(r, REFUSED_OFF, NULL, "shardwheel.alarm.console-channels is off: there are no webhooks of events");
+    if (!e && id)
+        e = store_load_hooks(*s, /*counts=*/false, rows, &r->text);
+    for (size_t i = 0; i < rows->count && !e; i++)
+        if (rows->rows[i].id == id)
+            *out = rows->rows[i];
+    return e || out->id == id ? e : refuse(r, REFUSED_UNKNOWN, "id", NO_HOOK);
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+    return len > 0 && len <= 40 && !name[len];
+}
+
+static enum err check(const struct hook_row *row, struct refusal *r)
+{
+    enum err e;
+
+    if (!is_name(row->name))
+        return refuse(r, REFUSED_INVALID, "name", "a name has 1 to 40 letters, digits, \".\", \"_\" and \"-\"");
+    if (!row->kinds)
+        return refuse(r, REFUSED_INVALID, "kinds", "a webhook needs one kind of event at least");
+    e = events_check_url(row->target, &r->text);
+    return e == ERR_INPUT ? refuse(r, REFUSED_INVALID, "url", "%s", r->text.text) : refuse_error(r, e);
+}
+
+static void put_kinds(char out[64], int kinds)
+{
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (int kind = 0; kind < HOOK_KINDS; kind++)
+        if (kinds & 1 << kind)
+            len += (size_t)snprintf(out + len, 64 - len, "%s%s", len ? "," : "", hook_kind_name((enum hook_kind)kind));
+}
+
+static enum err put_audit(struct audit_diff *diff, const struct actor *actor, enum audit_kind kind, const char *action,
+                          const struct hook_row *old, const struct hook_row *new, struct refusal *r)
+{
+    char old_host[HOOK_HOST_MAX], new_host[HOOK_HOST_MAX], old_kinds[64], new_kinds[64];
+
+    hook_write_host(old_host, old->target ? old->target : "");
+    hook_write_host(new_host, new->target ? new->target : "");
+    put_kinds(old_kinds, old->kinds);
+    put_kinds(new_kinds, new->kinds);
+    audit_begin(diff, kind);
+    audit_text(diff, "name", old->name, new->name);
+    audit_text(diff, "target", old_host, new_host);
+    audit_text(diff, "kinds", old_kinds, new_kinds);
+    audit_text(diff, "only", old->only_failed ? "failed" : "all", new->only_failed ? "failed" : "all");
+    audit_text(diff, "groups", old->app_names, new->app_names);
+    audit_text(diff, "tags", old->tags, new->tags);
+    audit_bool(diff, "enabled", old->enabled, new->enabled);
+    if (kind == AUDIT_CHANGED) {
+        audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
+        audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
+    }
+    return refuse_error(r, audit_end(diff, actor, action, old->id, new->name ? new->name : old->name, 0, &r->text));
+}
+
+static enum err write(struct store_session *s, const struct actor *actor, enum audit_kind kind, const char *action,
+                      const struct hook_row *old, const struct hook_row *row, int64_t *id, struct refusal *r)
+{
+    struct audit_diff diff;
+    enum err e = put_audit(&diff, actor, kind, action, old, row, r);
+
+    if (!e) {
+        e = kind == AUDIT_ADDED     ? store_add_hook(s, row, &diff.row, id, &r->text)
+            : kind == AUDIT_CHANGED ? store_change_hook(s, row, &diff.row, &r->text)
+                                    : store_remove_hook(s, old->id, &diff.row, &r->text);
+        e = admin_refuse_change(e, "name", NO_HOOK, r);
+    }
+    audit_fini(&diff);
+    return e;
+}
+
+enum err admin_add_hook(struct admin *a, const struct actor *actor, const struct hook_spec *spec, int64_t *id,
+                        struct refusal *r)
+{
+    const struct hook_row row = {.name = spec->name,
+                                 .target = spec->url,
+                                 .secret = spec->secret ? spec->secret : "",
+                                 .app_names = spec->app_names ? spec->app_names : "",
+                                 .tags = spec->tags ? spec->tags : "",
+                                 .kinds = spec->kinds >= 0 ? spec->kinds : (1 << HOOK_KINDS) - 1,
+                                 .only_failed = spec->only_failed == 1,
+                                 .enabled = spec->enabled != 0};
+    struct store_session *s = NULL;
+    struct hook_rows rows = {0};
+    struct hook_row none = {0};
+    enum err e = enter(a, actor, 0, &s, &rows, &none, r);
+
+    if (!e)
+        e = check(&row, r);
+    if (!e)
+        e = write(s, actor, AUDIT_ADDED, "hook.add", &none, &row, id, r);
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_change_hook(struct admin *a, const struct actor *actor, int64_t id, const struct hook_spec *spec,
+                           struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct hook_rows rows = {0};
+    struct hook_row old = {0}, row;
+    enum err e = enter(a, actor, id, &s, &rows, &old, r);
+
+    row = old;
+    row.name = spec->name ? spec->name : old.name;
+    row.target = spec->url ? spec->url : old.target;
+    row.secret = spec->secret ? spec->secret : old.secret;
+    row.app_names = spec->app_names ? spec->app_names : old.app_names;
+    row.tags = spec->tags ? spec->tags : old.tags;
+    row.kinds = spec->kinds >= 0 ? spec->kinds : old.kinds;
+    row.only_failed = spec->only_failed >= 0 ? spec->only_failed : old.only_failed;
+    row.enabled = spec->enabled >= 0 ? spec->enabled : old.enabled;
+    if (!e)
+        e = check(&row, r);
+    if (!e)
+        e = write(s, actor, AUDIT_CHANGED, "hook.update", &old, &row, NULL, r);
+    hook_rows_fini(&rows);
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_remove_hook(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct hook_rows rows = {0};
+    struct hook_row old = {0};
+    enum err e = enter(a, actor, id, &s, &rows, &old, r);
+
+    if (!e)
+        e = write(s, actor, AUDIT_REMOVED, "hook.remove", &old, &(struct hook_row){0}, NULL, r);
+    hook_rows_fini(&rows);
+    return admin_end(a, s, e, r);
+}
+
+/* It changes nothing but sends something: who did is on record. The session is not kept while the receiver is waited
+ * for. */
+enum err admin_test_hook(struct admin *a, const struct actor *actor, int64_t id, int *status, struct errctx *why,
+                         struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct hook_rows rows = {0};
+    struct hook_row hook = {0};
+    struct audit_diff diff;
+    enum err e = enter(a, actor, id, &s, &rows, &hook, r);
+
+    audit_begin(&diff, AUDIT_ADDED);
+    if (!e)
+        e = audit_end(&diff, actor, "hook.test", id, hook.name, 0, &r->text);
+    if (!e)
+        e = store_write_audit(s, &diff.row, &r->text);
+    audit_fini(&diff);
+    e = admin_end(a, s, e, r);
+    errctx_clear(why);
+    if (!e) {
+        e = events_test(&hook, a->opts.config ? a->opts.config->alarm_ca : "", a->opts.resolver, a->clock, status, why);
+        e = e == ERR_LOST ? ERR_OK : e ? refuse(r, REFUSED_BROKEN, NULL, "%s", why->text) : ERR_OK;
+    }
+    hook_rows_fini(&rows);
+    return e;
+}
+
+/* ---- deliveries -------------------------------------------------------------------------------------------------- */
+
+enum err admin_load_deliveries(struct admin *a, const struct actor *actor, const struct delivery_filter *filter,
+                               int64_t before_id, size_t limit, struct deliveries *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
+
+    if (!e)
+        e = store_load_deliveries(s, filter, before_id, limit, out, &r->text);
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_load_delivery(struct admin *a, const struct actor *actor, int64_t id, struct deliveries *out,
+                             struct buf *body, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct hook_events events = {0};
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
+
+    if (!e)
+        e = store_load_delivery(s, id, out, &r->text);
+    if (!e)
+        e = store_load_hook_event(s, id, &events, &r->text);
+    if (!e && (out->count == 0 || events.count == 0))
+        e = refuse(r, REFUSED_UNKNOWN, "id", NO_DELIVERY);
+    if (!e)
+        events_put_body(body, &events.rows[0]);
+    hook_events_fini(&events);
+    return admin_end(a, s, e, r);
+}
+
+enum err admin_resend_delivery(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct deliveries found = {0};
+    struct audit_diff diff;
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
+
+    if (!e)
+        e = store_load_delivery(s, id, &found, &r->text);
+    if (!e && found.count == 0)
+        e = refuse(r, REFUSED_UNKNOWN, "id", NO_DELIVERY);
+    audit_begin(&diff, AUDIT_ADDED);
+    if (!e)
+        e = refuse_error(r, audit_end(&diff, actor, "hook.resend", id, found.rows[0].hook, 0, &r->text));
+    if (!e)
+        e = admin_refuse_change(store_resend_delivery(s, id, &diff.row, &r->text), NULL, NO_DELIVERY, r);
+    audit_fini(&diff);
+    deliveries_fini(&found);
+    return admin_end(a, s, e, r);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Webhooks that are told of events, and what was sent to them. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/hooks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LIST "deliveries"
+#define NAME_MAX_CHARS 40
+#define APP_NAME_MAX 64
+#define GROUPS_MAX 4000
+#define TAG_MAX 100
+#define TAGS_MAX 2000
+
+static const char *const onlys[] = {"all", "failed", NULL};
+
+/* ---- webhooks ---------------------------------------------------------------------------------------------------- */
+
+static void put_words(struct buf *b, const char *name, const char *list)
+{
+    char word[TAG_MAX * 4 + 1];
+
+    v1_put_list(b, name);
+    while (*list) {
+        size_t len = strcspn(list, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), list);
+        if (*word)
+            v1_put_text(b, NULL, word);
+        list += len + (list[len] == ',');
+    }
+    v1_put_list_end(b);
+}
+
+static void put_hook(struct buf *b, const struct hook_row *hook)
+{
+    char host[HOOK_HOST_MAX];
+
+    hook_write_host(host, hook->target);
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", hook->id);
+    v1_put_text(b, "name", hook->name);
+    v1_put_text(b, "target", host);
+    v1_put_bool(b, "hasSecret", hook->secret[0] != '\0');
+    v1_put_list(b, "kinds");
+    for (int kind = 0; kind < HOOK_KINDS; kind++)
+        if (hook->kinds & 1 << kind)
+            v1_put_text(b, NULL, hook_kind_name((enum hook_kind)kind));
+    v1_put_list_end(b);
+    v1_put_text(b, "only", onlys[hook->only_failed != 0]);
+    put_words(b, "groups", hook->app_names);
+    put_words(b, "tags", hook->tags);
+    v1_put_bool(b, "enabled", hook->enabled != 0);
+    v1_put_int(b, "waiting", hook->waiting);
+    v1_put_int_if(b, "oldestWaitingMs", hook->waiting, hook->oldest_ms);
+    v1_put_int_if(b, "nextMs", hook->waiting && hook->wait_ms > 0, hook->next_ms);
+    v1_put_int_if(b, "lastSentMs", hook->sent_ms, hook->sent_ms);
+    v1_put_text(b, "lastError", hook->error);
+    v1_put_object_end(b);
+}
+
+static void answer_hooks(struct v1_call *c)
+{
+    struct hook_rows rows = {0};
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_hooks(c->admin, c->actor, &rows, &c->why)))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    V1_PUT_LIST(&c->r->body, "items", rows.rows, rows.count, put_hook);
+    v1_put_object_end(&c->r->body);
+    hook_rows_fini(&rows);
+}
+
+/* -1: not given. */
+static int take_kinds(struct v1_call *c)
+{
+    struct v1_texts texts = v1_text_list(&c->body, "kinds", HOOK_KINDS, 32);
+    const char *const *names = hook_kind_names();
+    int kinds = 0;
+
+    for (size_t i = 0; i < texts.count; i++) {
+        int kind = 0;
+        while (names[kind] && strcmp(names[kind], texts.v[i]) != 0)
+            kind++;
+        if (!names[kind])
+            v1_note(c, REFUSED_INVALID, "kinds", "there is no kind %s; there are run_ended, job_changed, flow_ended",
+                    texts.v[i]);
+        else
+            kinds |= 1 << kind;
+    }
+    return v1_has(&c->body, "kinds") ? kinds : -1;
+}
+
+/* In one text; NULL where they are not given. */
+static const char *take_words(struct v1_call *c, const char *name, size_t word_max, size_t max)
+{
+    const char *words = v1_joined_list(&c->body, name, 100, word_max, false);
+
+    if (strlen(words) > max)
+        v1_note(c, REFUSED_LENGTH, name, "%s must have %zu characters at most", name, max);
+    return v1_has(&c->body, name) ? words : NULL;
+}
+
+static struct hook_spec take_spec(struct v1_call *c)
+{
+    struct hook_spec spec = {.name = v1_text(&c->body, "name", NAME_MAX_CHARS), .url = v1_text(&c->body, "url", 2000)};
+
+    spec.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
+    spec.kinds = take_kinds(c);
+    spec.only_failed = v1_choice(&c->body, "only", onlys, -1);
+    spec.app_names = take_words(c, "groups", APP_NAME_MAX, GROUPS_MAX);
+    spec.tags = take_words(c, "tags", TAG_MAX, TAGS_MAX);
+    spec.enabled = v1_has(&c->body, "enabled") ? v1_bool(&c->body, "enabled", true) : -1;
+    return spec;
+}
+
+static void answer_add(struct v1_call *c)
+{
+    struct hook_spec spec;
+    int64_t id = 0;
+
+    v1_require(&c->body, "name");
+    v1_require(&c->body, "url");
+    spec = take_spec(c);
+    if (V1_FAILS(c, admin_add_hook, &spec, &id))
+        return;
+    c->r->status = 201;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_int(&c->r->body, "id", id);
+    v1_put_object_end(&c->r->body);
+}
+
+static void answer_change(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct hook_spec spec = take_spec(c);
+
+    if (!V1_FAILS(c, admin_change_hook, id, &spec))
+        v1_set_no_content(c);
+}
+
+static void answer_remove(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!V1_FAILS(c, admin_remove_hook, id))
+        v1_set_no_content(c);
+}
+
+static void answer_test(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct errctx why;
+    int status = 0;
+
+    if (V1_FAILS(c, admin_test_hook, id, &status, &why))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_bool(&c->r->body, "delivered", !why.text[0]);
+    v1_put_int_if(&c->r->body, "status", status, status);
+    v1_put_text(&c->r->body, "error", why.text);
+    v1_put_object_end(&c->r->body);
+}
+
+/* ---- deliveries -------------------------------------------------------------------------------------------------- */
+
+static void put_members(struct buf *b, const struct delivery *d)
+{
+    bool is_flow = d->line < 0;
+
+    v1_put_int(b, "id", d->id);
+    v1_put_int(b, "hookId", d->hook_id);
+    v1_put_text(b, "hook", d->hook);
+    v1_put_text(b, "kind", hook_kind_name((enum hook_kind)d->kind));
+    v1_put_int_if(b, "jobId", !is_flow, d->line);
+    v1_put_text(b, "job", is_flow || !d->job[0] ? NULL : d->job);
+    v1_put_int_if(b, "logId", d->log_id, d->log_id);
+    v1_put_int_if(b, "flowId", is_flow, -d->line);
+    v1_put_text(b, "flow", is_flow && d->flow[0] ? d->flow : NULL);
+    v1_put_int_if(b, "runId", d->run_id, d->run_id);
+    v1_put_text(b, "state", delivery_state_names()[d->state]);
+    v1_put_int(b, "tries", d->tries);
+    v1_put_int(b, "madeMs", d->made_ms);
+    v1_put_int_if(b, "nextMs", d->state == DELIVERY_WAITING && d->next_ms, d->next_ms);
+    v1_put_int_if(b, "sentMs", d->state == DELIVERY_SENT, d->ended_ms);
+    v1_put_int_if(b, "status", d->status, d->status);
+    v1_put_text(b, "error", d->error);
+}
+
+static void put_delivery(struct buf *b, const struct delivery *d)
+{
+    v1_put_object(b, NULL);
+    put_members(b, d);
+    v1_put_object_end(b);
+}
+
+static void answer_deliveries(struct v1_call *c)
+{
+    struct v1_page page = v1_query_ids(c, LIST, /*counted=*/false);
+    struct delivery_filter filter = {.hook_id = v1_query_int(c, "hook", 1, INT32_MAX, 0),
+                                     .state = v1_query_choice(c, "state", delivery_state_names(), -1),
+                                     .job_id = v1_query_int(c, "jobId", 1, INT32_MAX, 0)};
+    struct deliveries list = {0};
+
+    if (V1_FAILS(c, admin_load_deliveries, &filter, page.after ? page.from.keys[0] : INT64_MAX, (size_t)page.want,
+                 &list))
+        return;
+    V1_PUT_PAGE(c, &page, list.rows, list.count, put_delivery, id);
+    deliveries_fini(&list);
+}
+
+static void answer_delivery(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct deliveries list = {0};
+    struct buf body = {0};
+
+    if (!V1_FAILS(c, admin_load_delivery, id, &list, &body)) {
+        c->r->body.failed |= buf_failed(&body);
+        v1_put_object(&c->r->body, NULL);
+        put_members(&c->r->body, &list.rows[0]);
+        v1_put_text(&c->r->body, "body", buf_failed(&body) ? "" : body.data);
+        v1_put_object_end(&c->r->body);
+    }
+    deliveries_fini(&list);
+    buf_fini(&body);
+}
+
+static void answer_resend(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!V1_FAILS(c, admin_resend_delivery, id))
+        v1_set_no_content(c);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/events/hooks", ROUTE_LOGIN), V1_NO_BODY, 0, answer_hooks},
+    {V1_ROUTE(ROUTE_POST, "/events/hooks", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add},
+    {V1_ROUTE(ROUTE_PATCH, "/events/hooks/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change},
+    {V1_ROUTE(ROUTE_DELETE, "/events/hooks/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
+    {V1_ROUTE(ROUTE_POST, "/events/hooks/{id}/test", ROUTE_LOGIN), V1_NO_BODY, 0, answer_test},
+    {V1_ROUTE(ROUTE_GET, "/events/deliveries", ROUTE_LOGIN), V1_NO_BODY, 0, answer_deliveries},
+    {V1_ROUTE(ROUTE_GET, "/events/deliveries/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_delivery},
+    {V1_ROUTE(ROUTE_POST, "/events/deliveries/{id}/resend", ROUTE_LOGIN), V1_NO_BODY, 0, answer_resend},
+};
+
+const struct v1_topic v1_hooks = {routes, ARRAY_LEN(routes)};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Webhooks that are told of events, and which kinds of these are written at all. */
+#include "shardwheel/store/hook.h"
+
+#include <inttypes.h>
+
+#include "store/conn/rows.h"
+#include "store/people/audit.h"
+
+static const char *const kinds[] = {
+    [HOOK_RUN_ENDED] = "run_ended", [HOOK_JOB_CHANGED] = "job_changed", [HOOK_FLOW_ENDED] = "flow_ended", NULL};
+static const char *const states[] = {
+    [DELIVERY_WAITING] = "waiting", [DELIVERY_SENT] = "sent", [DELIVERY_GIVEN_UP] = "given_up", NULL};
+
+const char *hook_kind_name(enum hook_kind kind)
+{
+    return kinds[kind];
+}
+
+const char *const *hook_kind_names(void)
+{
+    return kinds;
+}
+
+const char *const *delivery_state_names(void)
+{
+    return states;
+}
+
+/* ---- which kinds are wanted -------------------------------------------------------------------------------------- */
+
+enum err store_learn_hooks(struct store_session *s, struct errctx *ec)
+{
+    struct store_features features;
+    int64_t wanted = 0;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e && features.own_version >= 3)
+        e = store_number(s, 0, &wanted, ec, "SELECT BIT_OR(kinds) FROM shardwheel_hook WHERE enabled = 1");
+    if (e)
+        return err_wrap(ec, e, "read which events are wanted");
+    atomic_store_explicit(s->st->hook_kinds, (int)wanted, memory_order_relaxed);
+    return ERR_OK;
+}
+
+void store_share_hooks(struct store *from, struct store *to)
+{
+    to->hook_kinds = from->hook_kinds;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static enum err load_counts(struct store_session *s, struct hook_row *row, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT COUNT(*), COALESCE(MIN(since_ms), 0) FROM shardwheel_delivery WHERE hook_id = ? "
+                             "AND state = ?",
+                             row->id, (int)DELIVERY_WAITING);
+
+    if (!e && db_rows_next(rows)) {
+        row->waiting = db_int(rows, 0);
+        row->oldest_ms = db_int(rows, 1);
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_load_hooks(struct store_session *s, bool counts, struct hook_rows *out, struct errctx *ec)
+{
+    static const struct row_type hooks =
+        ROWS(struct hook_row, FIELDS(struct hook_row, id, name, target, secret, kinds, only_failed, app_names, tags,
+                                     enabled, changed_ms, failures, next_ms, wait_ms, sent_ms, error));
+
+    store_start_sql(s, "SELECT id, name, target, secret, kinds, only_failed, app_names, tags, enabled, changed_ms, "
+                       "failures, next_ms, next_ms - " STORE_NOW_MS
+                       ", sent_ms, error FROM shardwheel_hook ORDER BY id LIMIT 100");
+    enum err e = store_read_list(s, &hooks, out, ec);
+    for (size_t i = 0; i < out->count && !e && counts; i++)
+        e = load_counts(s, &out->rows[i], ec);
+    return e ? err_wrap(ec, e, "read the webhooks of events") : ERR_OK;
+}
+
+STORE_LIST_FINI(hook_rows, rows)
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+/* Locks all of them, so that two at once do not pass both. */
+static enum err check_room(struct store_session *s, const struct hook_row *row, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t count = 0;
+    bool taken = false, found = false;
+    enum err e = store_query(s, &rows, ec, "SELECT id, name = ? FROM shardwheel_hook FOR UPDATE", row->name);
+
+    while (!e && db_rows_next(rows)) {
+        count++;
+        found = found || db_int(rows, 0) == row->id;
+        taken = taken || (db_int(rows, 1) != 0 && db_int(rows, 0) != row->id);
+    }
+    db_rows_destroy(rows);
+    if (!e && row->id && !found)
+        e = err_set(ec, ERR_NOTFOUND, "there is no such webhook");
+    if (!e && taken)
+        e = err_set(ec, ERR_STATE, "another webhook has the name %s", row->name);
+    if (!e && !row->id && count >= HOOKS_MAX)
+        e = err_set(ec, ERR_BUSY, "there are %" PRId64 " webhooks, which is as many as there may be", count);
+    return e;
+}
+
+static void put_members(struct sqlbuf *q, const struct hook_row *row)
+{
+    sql_put(q,
+            "name = ?, target = ?, secret = ?, kinds = ?, only_failed = ?, app_names = ?, tags = ?, enabled = ?, "
+            "next_ms = 0, changed_ms = " STORE_NOW_MS,
+            row->name, row->target, row->secret, row->kinds, row->only_failed, row->app_names, row->tags, row->enabled);
+}
+
+/* What has changed counts here at once. */
+static enum err end(struct store_session *s, enum err e, const struct audit_row *audit, struct errctx *ec)
+{
+    struct errctx why;
+
+    e = store_end_audited(s, e, audit, ec);
+    errctx_clear(&why);
+    if (!e)
+        (void)!store_learn_hooks(s, &why); /* else it counts when it is learned the next time */
+    return e;
+}
+
+enum err store_add_hook(struct store_session *s, const struct hook_row *row, const struct audit_row *audit, int64_t *id,
+                        struct errctx *ec)
+{
+    struct audit_row noted = *audit;
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = check_room(s, row, ec);
+    if (!e) {
+        put_members(store_start_sql(s, "INSERT INTO shardwheel_hook SET "), row);
+        e = store_exec_sql(s, &effect, ec);
+    }
+    noted.target = effect.first_id;
+    e = end(s, e, &noted, ec);
+    if (e)
+        return err_wrap(ec, e, "add a webhook");
+    *id = effect.first_id;
+    return ERR_OK;
+}
+
+enum err store_change_hook(struct store_session *s, const struct hook_row *row, const struct audit_row *audit,
+                           struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = check_room(s, row, ec);
+    if (!e) {
+        put_members(store_start_sql(s, "UPDATE shardwheel_hook SET "), row);
+        sql_put(&s->sql, " WHERE id = ?", row->id);
+        e = store_exec_sql(s, NULL, ec);
+    }
+    e = end(s, e, audit, ec);
+    return e ? err_wrap(ec, e, "change webhook %" PRId64, row->id) : ERR_OK;
+}
+
+/* What it was to be told goes with the next cleaning. */
+enum err store_remove_hook(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = store_exec(s, &effect, ec, "DELETE FROM shardwheel_hook WHERE id = ?", id);
+    if (!e && effect.matched == 0)
+        e = err_set(ec, ERR_NOTFOUND, "there is no such webhook");
+    e = end(s, e, audit, ec);
+    return e ? err_wrap(ec, e, "remove webhook %" PRId64, id) : ERR_OK;
+}
