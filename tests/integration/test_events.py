@@ -39,7 +39,9 @@ def idle_job(tables, group, tags=None, **columns):
 
 def open_run(tables, job, **columns):
     now = tables.value("SELECT NOW()")
-    return tables.add_log(job, **{"trigger_code": 200, "trigger_time": now, "handle_code": 0, **columns})
+    group = tables.value("SELECT job_group FROM xxl_job_info WHERE id = %s", (job,))
+    return tables.add_log(job, **{"job_group": group, "trigger_code": 200, "trigger_time": now, "handle_code": 0,
+                                  **columns})
 
 
 def end(node, log_id, code=200, message="fine"):
@@ -207,7 +209,7 @@ def test_filters_changes_of_jobs_and_what_is_refused(world, hooks):
         members = {"name": "n", "url": hooks.url("json"), **bad}
         assert admin.refused("POST", "/events/hooks", members, 400).json["field"] == field, bad
     admin.refused("POST", "/events/hooks", {"url": hooks.url("json")}, 400, field="name")
-    admin.refused("POST", "/events/hooks", {"name": "json-off", "url": hooks.url("json")}, 409, kind="taken")
+    admin.refused("POST", "/events/hooks", {"name": "json-off", "url": hooks.url("json")}, kind="taken")
     for method, path, body in (("GET", "/events/hooks", None), ("GET", "/events/deliveries", None),
                                ("POST", "/events/hooks", {"name": "n", "url": hooks.url("json")}),
                                ("POST", f"/events/hooks/{off}/test", None)):
