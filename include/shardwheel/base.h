@@ -82,9 +82,8 @@ enum lock_rank {
     LOCK_REGISTRY, /* the snapshot of groups, the queue of beats */
     LOCK_DISPATCH, /* a loop's inbox */
     LOCK_COMPLETE, /* the queue of callbacks */
-    LOCK_HTTP,
-    LOCK_STORE, /* the pool of sessions */
-    LOCK_LEAF,  /* held for a few instructions, calls nothing */
+    LOCK_STORE,    /* the pool of sessions */
+    LOCK_LEAF,     /* held for a few instructions, calls nothing */
 };
 
 struct mutex {

@@ -15,6 +15,7 @@
 #include "shardwheel/job/words.h"
 #include "shardwheel/registry.h"
 
+struct access_box;
 struct admin;
 struct http;
 struct oidc;
@@ -34,6 +35,7 @@ struct http_opts {
     const char *login_header;     /* in which a proxy names the user; NULL or "": none does */
     const char *login_networks;   /* of those proxies, as above */
     struct registry *registry;
+    struct access_box *access; /* whose token executors send; NULL: none is asked for */
     struct complete *complete;
     struct admin *admin;             /* what the console and api/v1 do; NULL: they are not there */
     struct oidc *oidc;               /* logins by a provider; NULL: there are none */
@@ -53,9 +55,8 @@ struct http_opts {
 MUST_CHECK enum err http_create(const struct http_opts *opts, const struct clock *clock, struct counters *counters,
                                 struct http **out, struct errctx *ec);
 MUST_CHECK enum err http_start(struct http *h, struct errctx *ec);
-void http_set_access_token(struct http *h, const char *token); /* any thread */
-int http_get_port(const struct http *h);                       /* the real one when 0 was asked for */
-void http_stop(struct http *h);                                /* waits for the workers */
+int http_get_port(const struct http *h); /* the real one when 0 was asked for */
+void http_stop(struct http *h);          /* waits for the workers */
 void http_destroy(struct http *h);
 
 #endif

@@ -93,8 +93,6 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     load_web(h);
     h->bind = str_copy(opts->bind);
     h->context = copy_context(opts->context_path);
-    h->access_token = str_copy("");
-    mutex_init(&h->lock, LOCK_HTTP);
     progress_init(&h->progress);
     h->opts.bind = h->bind;
     h->opts.context_path = h->context;
@@ -102,7 +100,7 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     e = networks_parse(opts->trusted_networks ? opts->trusted_networks : "", &h->trusted, ec);
     if (!e)
         e = take_login_opts(h, opts, ec);
-    if (!e && ((opts->bind && !h->bind) || !h->context || !h->access_token))
+    if (!e && ((opts->bind && !h->bind) || !h->context))
         e = err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
     if (e) {
         http_destroy(h);
@@ -144,20 +142,6 @@ enum err http_start(struct http *h, struct errctx *ec)
     return e;
 }
 
-void http_set_access_token(struct http *h, const char *token)
-{
-    char *copy = str_copy(token ? token : "");
-    if (!copy) {
-        log_error("http", "event=access_token_kept error=%s", log_quote("out of memory, the old one stays").s);
-        return;
-    }
-    mutex_lock(&h->lock);
-    char *old = h->access_token;
-    h->access_token = copy;
-    mutex_unlock(&h->lock);
-    free(old);
-}
-
 int http_get_port(const struct http *h)
 {
     return h->front ? front_get_port(h->front) : h->opts.port;
@@ -178,11 +162,9 @@ void http_destroy(struct http *h)
     web_destroy(h->web);
     progress_fini(&h->progress);
     networks_destroy(h->trusted);
-    mutex_fini(&h->lock);
     networks_destroy(h->login_networks);
     free(h->login_cookie);
     free(h->login_header);
-    free(h->access_token);
     free(h->context);
     free(h->bind);
     free(h);

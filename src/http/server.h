@@ -29,8 +29,6 @@ struct http {
     struct web *web;                 /* [const] the built console; NULL: there is none */
     struct front *front;             /* [const] after start */
     _Atomic bool stopping;           /* [atomic] set once in http_stop */
-    struct mutex lock;               /* rank LOCK_HTTP */
-    char *access_token;              /* [lock] "" when none is asked for */
     struct progress progress;        /* [lock] its own */
     _Atomic int64_t job_calls_us;    /* [atomic] see job_calls_take */
     struct log_limit oidc_log;       /* [atomic] logins that were refused */

@@ -466,7 +466,6 @@ void node_apply(struct node *node, const struct config *config)
     if (set_access(node, config, &ec) != ERR_OK)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);
-    http_set_access_token(node->http, config->access_token);
     if (admin_set_config(node->admin, config, &ec) != ERR_OK)
         log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
                   log_quote(ec.text).s);

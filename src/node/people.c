@@ -148,6 +148,7 @@ enum err node_start_http(struct node *node, struct errctx *ec)
                                         .hsts_ms = config->hsts_ms,
                                         .trusted_networks = config->http_trusted_networks,
                                         .registry = node->registry,
+                                        .access = &node->access,
                                         .complete = node->complete,
                                         .admin = node->admin,
                                         .oidc = node->oidc,
@@ -167,7 +168,6 @@ enum err node_start_http(struct node *node, struct errctx *ec)
 
     if (e)
         return e;
-    http_set_access_token(node->http, config->access_token);
     e = http_start(node->http, ec);
     if (!e)
         host_make_url(config, node->tls, node->ip, http_get_port(node->http), node->url, sizeof node->url);

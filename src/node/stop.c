@@ -114,36 +114,30 @@ void node_stop_coord(struct node *node)
     coord_join(node->coord);
 }
 
+/* What was started: its thread ends. */
+#define END(what, it)                                                                                                  \
+    do {                                                                                                               \
+        if (it) {                                                                                                      \
+            what##_stop(it);                                                                                           \
+            what##_join(it);                                                                                           \
+        }                                                                                                              \
+    } while (0)
+
 void node_stop(struct node *node)
 {
     if (!node)
         return;
     weak_watch_stop(node->weak_watch);
-    if (node->flows) {
-        flowrun_stop(node->flows);
-        flowrun_join(node->flows);
-    }
+    END(flowrun, node->flows);
     if (node->lost)
         lost_stop(node->lost);
-    if (node->events) {
-        events_stop(node->events);
-        events_join(node->events);
-    }
-    if (node->upkeep) {
-        upkeep_stop(node->upkeep);
-        upkeep_join(node->upkeep);
-    }
+    END(events, node->events);
+    END(upkeep, node->upkeep);
     if (node->lost)
         lost_join(node->lost);
     /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
-    if (node->failures) {
-        failures_stop(node->failures);
-        failures_join(node->failures);
-    }
-    if (node->triggers) {
-        triggers_stop(node->triggers);
-        triggers_join(node->triggers);
-    }
+    END(failures, node->failures);
+    END(triggers, node->triggers);
     if (node->schedule_started) {
         schedule_stop(node->schedule);
         schedule_join(node->schedule);
@@ -158,45 +152,24 @@ void node_stop(struct node *node)
     oidc_stop(node->oidc);
     if (node->http)
         http_stop(node->http);
-    if (node->complete) {
-        complete_stop(node->complete);
-        complete_join(node->complete);
-    }
+    END(complete, node->complete);
     if (node->keep) /* no run ends here any more */
         keep_stop(node->keep);
     node_stop_coord(node);
-    if (node->history) { /* now that it has seen all ends but those of results */
-        history_stop(node->history);
-        history_join(node->history);
-    }
-    if (node->dispatch) {
-        dispatch_stop(node->dispatch);
-        dispatch_join(node->dispatch);
-    }
-    if (node->results) { /* now that nobody posts any more */
-        results_stop(node->results);
-        results_join(node->results);
-    }
+    END(history, node->history); /* now that it has seen all ends but those of results */
+    END(dispatch, node->dispatch);
+    END(results, node->results); /* now that nobody posts any more */
     if (node->keep)
         keep_join(node->keep);
     /* What was planned has gone out and is written. */
-    if (node->guard) {
-        guard_stop(node->guard);
-        guard_join(node->guard);
-    }
-    if (node->registry) {
-        registry_stop(node->registry);
-        registry_join(node->registry);
-    }
+    END(guard, node->guard);
+    END(registry, node->registry);
     http_destroy(node->http);
     tls_server_destroy(node->tls);
     admin_destroy(node->admin);
     oidc_destroy(node->oidc);
     directory_destroy(node->directory);
-    if (node->primary) { /* nobody has a session any more */
-        primary_stop(node->primary);
-        primary_join(node->primary);
-    }
+    END(primary, node->primary); /* nobody has a session any more */
     flowrun_destroy(node->flows);
     executor_calls_destroy(node->calls);
     upkeep_destroy(node->upkeep);

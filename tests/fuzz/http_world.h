@@ -16,6 +16,7 @@
 #include "shardwheel/admin/settings.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/config.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/record.h"
@@ -412,6 +413,7 @@ static void world_begin(void)
                            "--spring.datasource.url=jdbc:mysql://10.0.0.1/xxl_job", NULL};
     static char *env[] = {NULL};
     struct config *config = NULL;
+    static struct access_box access;
     struct zone *zone = NULL;
     struct resolver *resolver = NULL;
     struct admin *admins[ARRAY_LEN(world_features)];
@@ -426,6 +428,9 @@ static void world_begin(void)
     for (size_t i = 0; i < ARRAY_LEN(admins); i++)
         admins[i] = world_make_admin(&world_features[i], config, zone, resolver);
     const char *dir = world_make_web();
+    access_box_init(&access);
+    if (!access_box_set(&access, "default_token", NULL, 3000))
+        abort();
     for (unsigned i = 0; i < WORLDS; i++) {
         const struct http_opts opts = {.context_path = i % 2 ? "/jobs" : NULL,
                                        .threads = 4,
@@ -434,6 +439,7 @@ static void world_begin(void)
                                        .login_header = i == 2 ? "X-User" : NULL,
                                        .login_networks = i == 2 ? "10.0.0.0/8" : NULL,
                                        .admin = admins[i / 2],
+                                       .access = i == 3 ? &access : NULL,
                                        .lang = i % 2 ? LANG_ZH_CN : LANG_EN,
                                        .console_dialect = i % 2 ? 1u << i : 0,
                                        .web_dir = dir,
@@ -442,8 +448,6 @@ static void world_begin(void)
                                        .write_metrics = world_write_metrics,
                                        .write_health = world_write_health};
         world_must(http_create(&opts, &world_clock, &world_counters, &world_servers[i], &ec), &ec);
-        if (i == 3)
-            http_set_access_token(world_servers[i], "default_token");
     }
     world_remove_web(dir);
 }

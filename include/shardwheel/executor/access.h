@@ -8,7 +8,15 @@
 #ifndef SHARDWHEEL_EXECUTOR_ACCESS_H
 #define SHARDWHEEL_EXECUTOR_ACCESS_H
 
-#include "shardwheel/executor/http_client.h"
+#include "shardwheel/base.h"
+
+/* How https peers and we know each other. Files are PEM, read when a connection is made; "": none. */
+struct http_tls {
+    bool verify;      /* the peer's certificate must be valid, and for the host of its address */
+    const char *ca;   /* of the authorities that are trusted; "": those of the system */
+    const char *cert; /* ours, followed by those that vouch for it */
+    const char *key;  /* of ours; "": it is in cert. One behind a password cannot be used. */
+};
 
 struct executor_access {
     _Atomic int refs;    /* [atomic] */

@@ -22,7 +22,7 @@
 #ifndef SHARDWHEEL_EXECUTOR_HTTP_CLIENT_H
 #define SHARDWHEEL_EXECUTOR_HTTP_CLIENT_H
 
-#include "shardwheel/base.h"
+#include "shardwheel/executor/access.h"
 
 #define HTTP_ANSWER_MAX ((size_t)1024 * 1024)
 
@@ -49,14 +49,6 @@ struct http_answer {
     size_t len;
     bool cut; /* the body goes on: of one beyond HTTP_ANSWER_MAX its start alone is here, as takes_start asked for */
     const char *reason; /* where not HTTP_ANSWERED: without numbers that differ from one request to the next */
-};
-
-/* How https peers and we know each other. Files are PEM, read when a connection is made; "": none. */
-struct http_tls {
-    bool verify;      /* the peer's certificate must be valid, and for the host of its address */
-    const char *ca;   /* of the authorities that are trusted; "": those of the system */
-    const char *cert; /* ours, followed by those that vouch for it */
-    const char *key;  /* of ours; "": it is in cert. One behind a password cannot be used. */
 };
 
 struct http_request {

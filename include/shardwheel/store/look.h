@@ -3,7 +3,7 @@
  * store/look: reads whatever an examination of a database wants to see: settings of the server, statistics, rows of
  * any table. See store/conn.h for threads, ownership and errors. The node itself does not read by it.
  *
- * Statements  Constants of the source, or built with store_look_text for values. Only such as give rows.
+ * Statements  Constants of the source. Only such as give rows.
  */
 #ifndef SHARDWHEEL_STORE_LOOK_H
 #define SHARDWHEEL_STORE_LOOK_H
@@ -28,8 +28,6 @@ MUST_CHECK enum err store_look_server(struct store_session *s, bool in_txn, stru
  * there. Needs tables of ours. */
 MUST_CHECK enum err store_look_behind(struct store_session *writer, struct store_session *reader, bool *seen,
                                       struct errctx *ec);
-/* The text between quotes, as it may stand in a statement to this session. Appended. */
-void store_look_text(struct store_session *s, const char *text, struct buf *out);
 
 bool look_next(struct look *look);                               /* to the first row, then to the next */
 const char *look_text(const struct look *look, unsigned column); /* from 0; NULL for NULL */

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/executor/token.h"
+#include "shardwheel/executor/access.h"
 
 /* Executors and their tests compare these texts: docs/api.md. */
 #define MSG_TOKEN "The access token is wrong."
 #define MSG_GROUP_TOKEN_EMPTY "invalid request, accessToken or appname is empty."
 #define MSG_GROUP_TOKEN "invalid request, accessToken or appname invalid."
+
+/* Of the configured one; unref *access afterwards. False: there is none. */
+static bool take_token(struct http *h, struct executor_access **access)
+{
+    *access = access_box_get(h->opts.access);
+    return *access && !str_is_blank((*access)->token);
+}
 
 enum verdict { LET_IN, REFUSED, NOT_OF_GROUP };
 
@@ -32,11 +40,11 @@ const char *token_check(struct http *h, const struct http_request *head)
     enum verdict verdict = check_group(snap, app, token ? token : "", &refusal);
 
     if (verdict == NOT_OF_GROUP) {
-        mutex_lock(&h->lock);
-        bool configured = !str_is_blank(h->access_token);
-        if (configured && !str_equal_const_time(token ? token : "", h->access_token))
+        struct executor_access *access;
+        bool configured = take_token(h, &access);
+        if (configured && !str_equal_const_time(token ? token : "", access->token))
             refusal = MSG_TOKEN;
-        mutex_unlock(&h->lock);
+        executor_access_unref(access);
         if (!configured && snap->has_tokens)
             refusal = str_is_blank(app) || str_is_blank(token) ? MSG_GROUP_TOKEN_EMPTY : MSG_GROUP_TOKEN;
     }
@@ -62,11 +70,11 @@ const char *token_check_app(struct http *h, const struct http_request *head)
 void token_log_rule(struct http *h)
 {
     const struct registry_snapshot *snap = registry_get_snapshot(h->opts.registry);
+    struct executor_access *access;
     size_t without = 0;
+    bool configured = take_token(h, &access);
 
-    mutex_lock(&h->lock);
-    bool configured = !str_is_blank(h->access_token);
-    mutex_unlock(&h->lock);
+    executor_access_unref(access);
     for (size_t i = 0; i < snap->count; i++)
         without += str_is_blank(snap->groups[i].access_token);
     if (!configured && snap->has_tokens)

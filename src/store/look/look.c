@@ -95,15 +95,6 @@ enum err store_look_behind(struct store_session *writer, struct store_session *r
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-void store_look_text(struct store_session *s, const char *text, struct buf *out)
-{
-    store_sql(s, "?", text);
-    if (sqlbuf_failed(&s->sql))
-        out->failed = true;
-    else
-        buf_puts(out, s->sql.text.data);
-}
-
 bool look_next(struct look *look)
 {
     return db_rows_next(look->rows);

@@ -3,6 +3,7 @@
 #include "http/client.h"
 #include "record/fake_results.h"
 #include "registry/fake_store.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/http.h"
 #include "shardwheel/record.h"
 
@@ -22,6 +23,7 @@ struct fixture {
     struct store *st;
     struct registry *r;
     struct complete *c;
+    struct access_box access;
     struct http *h;
     int port;
     bool stopped;
@@ -56,6 +58,7 @@ static int set_up_with(void **state, bool own_token, const char *generation)
                         &counters, &f->c, &ec) ||
         complete_start(f->c, &ec))
         return 1;
+    access_box_init(&f->access);
     struct http_opts opts = {
         .bind = "127.0.0.1",
         .port = 0,
@@ -63,6 +66,7 @@ static int set_up_with(void **state, bool own_token, const char *generation)
         .threads = 40,
         .max_body = MAX_BODY,
         .registry = f->r,
+        .access = &f->access,
         .complete = f->c,
         .write_metrics = write_metrics,
         .write_health = write_health,
@@ -101,6 +105,7 @@ static int tear_down(void **state)
     registry_stop(f->r);
     registry_join(f->r);
     http_destroy(f->h);
+    access_box_fini(&f->access);
     complete_destroy(f->c);
     registry_destroy(f->r);
     fake_destroy(f->st);
@@ -160,10 +165,15 @@ static void answers_under_every_context(void **state)
     assert_int_equal(counters_get(&counters, COUNTER_HTTP_REQUESTS), 6);
 }
 
+static void set_access_token(struct fixture *f, const char *token)
+{
+    assert_true(access_box_set(&f->access, token, NULL, 3000));
+}
+
 static void literals_are_those_of_the_protocol(void **state)
 {
     struct fixture *f = *state;
-    http_set_access_token(f->h, "secret");
+    set_access_token(f, "secret");
     /* Before the token: the method, the call's name, a body that the head does not tell of. */
     expect_get(f, "/api/registry", 200, FAILURE("invalid request, HttpMethod not support."));
     expect_get(f, "/api", 200, FAILURE("invalid request, HttpMethod not support."));
@@ -202,9 +212,9 @@ static void tokens_are_checked(void **state)
     struct fixture *f = *state;
     const char *wrong = FAILURE("The access token is wrong.");
     expect_post(f, "/api/registry", "XXL-JOB-ACCESS-TOKEN: any\r\n", BEAT, SUCCESS); /* none is configured */
-    http_set_access_token(f->h, "  ");
+    set_access_token(f, "  ");
     expect_post(f, "/api/registry", "", BEAT, SUCCESS);
-    http_set_access_token(f->h, "secret");
+    set_access_token(f, "secret");
     expect_post(f, "/api/registry", "", BEAT, wrong);
     expect_post(f, "/api/registry", "XXL-JOB-ACCESS-TOKEN: \r\n", BEAT, wrong);
     expect_post(f, "/api/registry", "XXL-JOB-ACCESS-TOKEN: Secret\r\n", BEAT, wrong);
@@ -227,7 +237,7 @@ static void tokens_of_groups_stand_beside_the_configured_one(void **state)
 {
     struct fixture *f = *state;
     const char *wrong = FAILURE("The access token is wrong.");
-    http_set_access_token(f->h, "secret");
+    set_access_token(f, "secret");
     expect_own_token(f);
     /* An app without a token of its own, one that is unknown, none: the configured one. */
     expect_post(f, "/api/registry", APP("app", "secret"), BEAT, SUCCESS);
@@ -252,7 +262,7 @@ static void tokens_of_groups_close_the_api(void **state)
     assert_int_equal(f->st->logs[15].code, 0);
     expect_post(f, "/api/callback", APP("own", "own-token"), result, SUCCESS);
     assert_int_equal(f->st->logs[15].code, 200);
-    http_set_access_token(f->h, "secret"); /* then there is a token for the others */
+    set_access_token(f, "secret"); /* then there is a token for the others */
     expect_post(f, "/api/registry", APP("app", "secret"), BEAT, SUCCESS);
 }
 
