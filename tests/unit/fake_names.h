@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#define FAKE_NAMES_DEADLINE_MS 20000
+#define FAKE_NAMES_DEADLINE_MS 120000
 
 static pthread_mutex_t fake_names_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t fake_names_changed = PTHREAD_COND_INITIALIZER;

@@ -13,7 +13,7 @@
 #include "fake_names.h"
 #include "shardwheel/resolver.h"
 
-#define DEADLINE_MS 20000
+#define DEADLINE_MS 120000
 #define HANGING_MAX 200
 
 static _Atomic int64_t now_mono_ms;

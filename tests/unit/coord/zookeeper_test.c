@@ -23,9 +23,8 @@ const char *__tsan_default_suppressions(void)
     return "race_top:vsprintf\n";
 }
 
-#define TIMEOUT_MS 1500
-#define RESTART_TIMEOUT_MS 4000 /* the most that the server allows: a busy machine may hold up its clients */
-#define SERVER_START_MS 30000
+#define TIMEOUT_MS 4000    /* the most that the server allows: a busy machine may hold up its clients */
+#define PATIENCE_MS 120000 /* with what must come: no statement of how soon */
 
 static char folder[64];
 static int port;
@@ -102,7 +101,7 @@ static void begin_server(void)
             port);
     fclose(f);
     server_pid = spawn(argv, /*quiet=*/true);
-    if (wait_until(accepts_connections, SERVER_START_MS) < 0)
+    if (wait_until(accepts_connections, PATIENCE_MS) < 0)
         fail_msg("no ZooKeeper server on port %d: are the packages zookeeper and default-jre-headless there?", port);
 }
 
@@ -145,7 +144,7 @@ static int setup_server(void **state)
     begin_server();
     client = zookeeper_init2(servers, ignore_events, 4000, NULL, NULL, 0, ignore_log);
     assert_non_null(client);
-    assert_true(wait_until(client_is_connected, 10000) >= 0);
+    assert_true(wait_until(client_is_connected, PATIENCE_MS) >= 0);
     return 0;
 }
 
@@ -169,15 +168,13 @@ static int teardown_server(void **state)
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
-static int session_timeout_ms = TIMEOUT_MS;
-
 static enum err create_node(int i, const char *name, const char *base, const char *where)
 {
     struct coord_opts opts = {.shards = NODE_SHARDS,
                               .node_name = name,
                               .servers = where,
                               .base_path = base,
-                              .session_timeout_ms = session_timeout_ms,
+                              .session_timeout_ms = TIMEOUT_MS,
                               .changed = on_changed,
                               .arg = &nodes[i]};
 
@@ -280,9 +277,9 @@ static void test_two_nodes_share(void **state)
 
     (void)state;
     begin_node(0, "a", "/two/xxl-job");
-    assert_true(wait_until(first_owns_all, 10000) >= 0);
+    assert_true(wait_until(first_owns_all, PATIENCE_MS) >= 0);
     begin_node(1, "b", "/two/xxl-job");
-    ms = wait_until(two_share, 5000);
+    ms = wait_until(two_share, PATIENCE_MS);
     assert_true(ms >= 0);
     printf("joined and has its share after %" PRId64 " ms\n", ms);
     assert_int_equal(coord_count_nodes(nodes[0].coord), 2);
@@ -300,25 +297,26 @@ static void test_drain_leaves_all_to_the_other(void **state)
     (void)state;
     begin_node(0, "a", "/drain");
     begin_node(1, "b", "/drain");
-    assert_true(wait_until(two_share, 10000) >= 0);
+    assert_true(wait_until(two_share, PATIENCE_MS) >= 0);
     coord_drain(nodes[0].coord);
-    assert_true(wait_until(second_owns_all, 1000) >= 0);
-    assert_true(wait_until(first_holds_none, 1000) >= 0);
+    assert_true(wait_until(second_owns_all, PATIENCE_MS) >= 0);
+    assert_true(wait_until(first_holds_none, PATIENCE_MS) >= 0);
     assert_int_equal(coord_count_nodes(nodes[1].coord), 1);
 }
 
 static void test_stop_gives_up_at_once(void **state)
 {
-    int64_t ms;
+    struct Stat st;
 
     (void)state;
     begin_node(0, "a", "/stop");
     begin_node(1, "b", "/stop");
-    assert_true(wait_until(two_share, 10000) >= 0);
+    assert_true(wait_until(two_share, PATIENCE_MS) >= 0);
+    assert_int_equal(zoo_exists(client, "/stop/nodes/a", 0, &st), ZOK);
     end_node(0);
-    ms = wait_until(second_owns_all, TIMEOUT_MS / 2);
-    assert_true(ms >= 0);
-    printf("the other has all %" PRId64 " ms after a stop\n", ms);
+    /* Its session has ended with it, and was not left to its timeout. */
+    assert_int_equal(zoo_exists(client, "/stop/nodes/a", 0, &st), ZNONODE);
+    assert_true(wait_until(second_owns_all, PATIENCE_MS) >= 0);
 }
 
 static void test_killed_node_is_replaced(void **state)
@@ -327,15 +325,15 @@ static void test_killed_node_is_replaced(void **state)
 
     (void)state;
     begin_node(1, "b", "/kill");
-    assert_true(wait_until(second_owns_all, 10000) >= 0);
+    assert_true(wait_until(second_owns_all, PATIENCE_MS) >= 0);
     begin_child("c", "/kill");
     nodes[0].coord = NULL;
     for (int64_t begun = clock_mono_ms(clock_system()); count_owned(1) != NODE_SHARDS / 2; wait_a_moment()) {
         release_what_is_asked_back();
-        assert_true(clock_mono_ms(clock_system()) - begun < 10000);
+        assert_true(clock_mono_ms(clock_system()) - begun < PATIENCE_MS);
     }
     end_process(&child_pid);
-    ms = wait_until(second_owns_all, TIMEOUT_MS + 2000);
+    ms = wait_until(second_owns_all, PATIENCE_MS);
     assert_true(ms >= 0);
     printf("all shards of a killed node taken after %" PRId64 " ms (session timeout %d ms)\n", ms, TIMEOUT_MS);
 }
@@ -346,27 +344,25 @@ static void test_server_restart_changes_nothing(void **state)
     int64_t begun;
 
     (void)state;
-    session_timeout_ms = RESTART_TIMEOUT_MS;
     begin_node(0, "a", "/restart");
     begin_node(1, "b", "/restart");
-    session_timeout_ms = TIMEOUT_MS;
-    assert_true(wait_until(two_share, 10000) >= 0);
+    assert_true(wait_until(two_share, PATIENCE_MS) >= 0);
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < NODE_SHARDS; k++)
             before[i][k] = coord_get_grant(nodes[i].coord, k);
     }
     end_process(&server_pid);
-    assert_true(wait_until(first_is_away, 10000) >= 0);
+    assert_true(wait_until(first_is_away, PATIENCE_MS) >= 0);
     begun = clock_mono_ms(clock_system());
-    while (clock_mono_ms(clock_system()) - begun < RESTART_TIMEOUT_MS + 1000) {
+    while (clock_mono_ms(clock_system()) - begun < TIMEOUT_MS + 1000) {
         assert_true(two_share());
         wait_a_moment();
     }
     begin_server();
-    assert_true(wait_until(both_are_connected, 10000) >= 0);
+    assert_true(wait_until(both_are_connected, PATIENCE_MS) >= 0);
     /* The server has kept the sessions, so not even a serial has changed. Seen for longer than a session would last. */
     begun = clock_mono_ms(clock_system());
-    while (clock_mono_ms(clock_system()) - begun < RESTART_TIMEOUT_MS + 1000) {
+    while (clock_mono_ms(clock_system()) - begun < TIMEOUT_MS + 1000) {
         for (int i = 0; i < 2; i++) {
             for (int k = 0; k < NODE_SHARDS; k++) {
                 struct coord_grant g = coord_get_grant(nodes[i].coord, k);
@@ -378,7 +374,7 @@ static void test_server_restart_changes_nothing(void **state)
         wait_a_moment();
     }
     assert_int_equal(counters_get(&nodes[0].counters, COUNTER_COORD_SESSIONS), 1);
-    assert_true(wait_until(client_is_connected, 10000) >= 0);
+    assert_true(wait_until(client_is_connected, PATIENCE_MS) >= 0);
 }
 
 /* The server makes a session's password from its id, with the generator of java.util.Random. */
@@ -441,23 +437,23 @@ static void test_expired_session_is_replaced(void **state)
     (void)state;
     begin_node(0, "a", "/expire");
     begin_node(1, "b", "/expire");
-    assert_true(wait_until(two_share, 10000) >= 0);
+    assert_true(wait_until(two_share, PATIENCE_MS) >= 0);
     end_session_of("/expire/nodes/a");
-    ms = wait_until(first_has_second_session, 20000);
+    ms = wait_until(first_has_second_session, PATIENCE_MS);
     assert_true(ms >= 0);
-    assert_true(wait_until(two_share, 20000) >= 0);
+    assert_true(wait_until(two_share, PATIENCE_MS) >= 0);
 }
 
 static void test_expired_session_alone_comes_back(void **state)
 {
     (void)state;
     begin_node(0, "a", "/alone");
-    assert_true(wait_until(first_owns_all, 10000) >= 0);
+    assert_true(wait_until(first_owns_all, PATIENCE_MS) >= 0);
     end_session_of("/alone/nodes/a");
     for (int64_t begun = clock_mono_ms(clock_system()); coord_get_grant(nodes[0].coord, 5).serial < 2;
          wait_a_moment()) {
         assert_true(first_owns_all()); /* never lost, nobody else was there */
-        assert_true(clock_mono_ms(clock_system()) - begun < 20000);
+        assert_true(clock_mono_ms(clock_system()) - begun < PATIENCE_MS);
     }
 }
 
@@ -477,14 +473,14 @@ static void test_curator_client_excludes_and_is_excluded(void **state)
         zoo_create(client, ticket, "10.0.0.1", 8, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, first, sizeof first),
         ZOK);
     begin_node(0, "a", "/curator");
-    assert_true(wait_until(first_owns_seven, 10000) >= 0);
+    assert_true(wait_until(first_owns_seven, PATIENCE_MS) >= 0);
     for (int64_t begun = clock_mono_ms(clock_system()); clock_mono_ms(clock_system()) - begun < 500; wait_a_moment())
         assert_int_equal(coord_get_grant(nodes[0].coord, 5).wish, COORD_NOT_OURS);
     assert_int_equal(zoo_create(client, ticket, "10.0.0.1", 8, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, second,
                                 sizeof second),
                      ZOK);
     assert_int_equal(zoo_delete(client, first, -1), ZOK);
-    assert_true(wait_until(first_owns_all, 1000) >= 0);
+    assert_true(wait_until(first_owns_all, PATIENCE_MS) >= 0);
     /* By Curator's order, the number after the last "lock-", the lowest is ours now. */
     assert_int_equal(zoo_get_children(client, "/curator/schedule_lock_5", 0, &names), ZOK);
     assert_int_equal(names.count, 2);

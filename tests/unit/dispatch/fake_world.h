@@ -15,7 +15,7 @@
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
 
-#define WORLD_DEADLINE_MS 20000
+#define WORLD_DEADLINE_MS 120000
 #define WORLD_GROUP 3
 
 struct world {

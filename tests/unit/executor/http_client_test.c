@@ -36,7 +36,7 @@ static void answers_come_back_and_the_connection_is_kept(void **state)
     struct asked a;
 
     for (int i = 0; i < 5; i++) {
-        start(f->client, &a, f->peer, 3000);
+        start(f->client, &a, f->peer, DEADLINE_MS);
         finish(f->client, &a);
         assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
         assert_int_equal(a.answer.status, 200);
@@ -54,7 +54,7 @@ static void the_request_has_our_headers_and_no_others(void **state)
     struct asked a;
     char expected[400];
 
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     snprintf(expected, sizeof expected,
              "POST /run HTTP/1.1\r\nHost: %s:%d\r\nContent-Type: application/json;charset=UTF-8\r\n"
@@ -71,18 +71,18 @@ static void a_kept_connection_that_dies_gets_no_second_post(void **state)
     struct asked a;
 
     fake_server_set(f->server, FAKE_CLOSE_SECOND, 200, "{\"code\":200}");
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
 
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_CLOSED);
     assert_true(a.answer.written);
     assert_int_equal(a.times, 1);
 
     /* A third request on a new connection comes after whatever a repeat of the second could have sent. */
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(fake_server_arrivals(f->server), 3);
@@ -94,7 +94,7 @@ static void a_new_connection_that_closes_is_one_post_too(void **state)
     struct asked a;
 
     fake_server_set(f->server, FAKE_CLOSE, 0, "");
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_CLOSED);
     assert_int_equal(fake_server_arrivals(f->server), 1);
@@ -105,12 +105,12 @@ static void a_refused_write_sends_nothing(void **state)
     struct fixture *f = *state;
     struct asked a;
 
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     a.allow = false;
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_REFUSED);
     assert_false(a.answer.written);
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(fake_server_arrivals(f->server), 1);
 }
@@ -169,7 +169,7 @@ static void a_port_without_listener_is_unreached(void **state)
 
     snprintf(url, sizeof url, "http://%s:%d", f->host, port);
     assert_int_equal(http_client_add_peer(f->client, url, &peer), ERR_OK);
-    start(f->client, &a, peer, 3000);
+    start(f->client, &a, peer, DEADLINE_MS);
     finish(f->client, &a);
     close(fd);
     assert_int_equal(a.answer.outcome, HTTP_UNREACHED);
@@ -187,7 +187,7 @@ static void nonsense_urls_are_unreached(void **state)
 
     for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
         assert_int_equal(http_client_add_peer(f->client, urls[i], &peer), ERR_OK);
-        start(f->client, &a, peer, 3000);
+        start(f->client, &a, peer, DEADLINE_MS);
         finish(f->client, &a);
         assert_int_equal(a.answer.outcome, HTTP_UNREACHED);
         assert_true(a.reason[0]);
@@ -200,11 +200,11 @@ static void broken_answers_are_told_apart(void **state)
     struct asked a;
 
     fake_server_set(f->server, FAKE_HALF, 0, "");
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_CLOSED);
     fake_server_set(f->server, FAKE_RAW, 0, "hello, I am not HTTP\n");
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_BAD_ANSWER);
     assert_int_equal(fake_server_arrivals(f->server), 2);
@@ -219,7 +219,7 @@ static void answers_are_bounded(void **state)
     memset(body, 'x', HTTP_ANSWER_MAX + 1);
     body[HTTP_ANSWER_MAX] = '\0';
     fake_server_set(f->server, FAKE_ANSWER, 200, body);
-    start(f->client, &a, f->peer, 5000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(a.answer.len, HTTP_ANSWER_MAX);
@@ -227,7 +227,7 @@ static void answers_are_bounded(void **state)
     body[HTTP_ANSWER_MAX] = 'x';
     body[HTTP_ANSWER_MAX + 1] = '\0';
     fake_server_set(f->server, FAKE_ANSWER, 200, body);
-    start(f->client, &a, f->peer, 5000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_BAD_ANSWER);
     assert_string_equal(a.reason, "the answer is longer than 1 MiB");
@@ -258,7 +258,7 @@ static void redirects_are_not_followed(void **state)
     struct asked a;
 
     fake_server_set(f->server, FAKE_RAW, 0, "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\ncontent-length: 0\r\n\r\n");
-    start(f->client, &a, f->peer, 3000);
+    start(f->client, &a, f->peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(a.answer.status, 302);

@@ -75,7 +75,7 @@ static void a_kept_connection_that_takes_no_byte_is_replaced(void **state)
 
     ask(f, &a);
     a = (struct asked){.before_write = reset_all, .before_write_arg = f->server};
-    start_body(f->client, &a, f->peer, 3000, "{}", 2);
+    start_body(f->client, &a, f->peer, DEADLINE_MS, "{}", 2);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(a.times, 2); /* asked again before the other write */
@@ -89,12 +89,13 @@ static void what_was_refused_leaves_nothing_behind(void **state)
     struct fixture *f = *state;
     struct asked a;
 
-    start(f->client, &a, f->peer, 3000); /* its head is kept until the connection stands */
+    start(f->client, &a, f->peer, DEADLINE_MS); /* its head is kept until the connection stands */
     a.allow = false;
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_REFUSED);
     a = (struct asked){0};
-    start_body(f->client, &a, f->peer, 3000, "{}", 2); /* with the longer length of the other it would wait for more */
+    start_body(f->client, &a, f->peer, DEADLINE_MS, "{}",
+               2); /* with the longer length of the other it would wait for more */
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(fake_server_arrivals(f->server), 1);
@@ -106,7 +107,7 @@ static void a_new_connection_that_takes_no_byte_is_not(void **state)
     struct fixture *f = *state;
     struct asked a = {.before_write = reset_all, .before_write_arg = f->server};
 
-    start_body(f->client, &a, f->peer, 3000, "{}", 2);
+    start_body(f->client, &a, f->peer, DEADLINE_MS, "{}", 2);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_UNREACHED);
     assert_false(a.answer.written);
@@ -178,7 +179,7 @@ static void a_large_request_to_a_slow_reader_arrives_whole(void **state)
 
     memset(body, 'x', LARGE);
     fake_server_set(f->server, FAKE_DEAF, 0, "");
-    start_body(f->client, &a, f->peer, 30000, body, LARGE);
+    start_body(f->client, &a, f->peer, DEADLINE_MS, body, LARGE);
     TURN_UNTIL(f->client, a.times == 1);
     for (int i = 0; i < 20; i++)
         http_client_turn(f->client, 1000);
@@ -207,7 +208,7 @@ static void half_a_request_counts_as_written(void **state)
     assert_int_equal(a.answer.outcome, HTTP_TIMEOUT);
     assert_true(a.answer.written);
     a = (struct asked){0};
-    start_body(f->client, &a, f->peer, 30000, body, LARGE);
+    start_body(f->client, &a, f->peer, DEADLINE_MS, body, LARGE);
     TURN_UNTIL(f->client, a.times == 1);
     http_client_turn(f->client, 0);
     fake_server_reset(f->server);
@@ -227,7 +228,7 @@ static void an_answer_to_half_a_request_counts_and_costs_the_connection(void **s
 
     memset(body, 'x', LARGE);
     fake_server_set(f->server, FAKE_EARLY, 0, "");
-    start_body(f->client, &a, f->peer, 3000, body, LARGE);
+    start_body(f->client, &a, f->peer, DEADLINE_MS, body, LARGE);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(a.answer.status, 413);
@@ -292,7 +293,7 @@ static void a_warm_peer_is_written_to_at_once(void **state)
     http_client_warm_peer(f->client, f->peer, 3);
     assert_int_equal(http_client_count(f->client), 0);
     for (int i = 0; i < 4; i++) {
-        start(f->client, &a[i], f->peer, 3000);
+        start(f->client, &a[i], f->peer, DEADLINE_MS);
         assert_int_equal(a[i].times, i < 3); /* the fourth has to wait for a connection of its own */
     }
     for (int i = 0; i < 4; i++) {
@@ -326,7 +327,7 @@ static void warming_what_is_away_does_no_harm(void **state)
     http_client_warm_peer(f->client, peer, 8);
     for (int i = 0; i < 5; i++)
         http_client_turn(f->client, 1000);
-    start(f->client, &a, peer, 3000);
+    start(f->client, &a, peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_UNREACHED);
     http_client_warm_peer(f->client, peer, 8);
@@ -357,17 +358,17 @@ static void connections_idle_for_a_minute_are_closed(void **state)
     assert_int_equal(http_client_create(&clock, f->resolver, &client, &ec), ERR_OK);
     fake_server_url(f->server, 0, "/", url);
     assert_int_equal(http_client_add_peer(client, url, &peer), ERR_OK);
-    start(client, &a, peer, 3000);
+    start(client, &a, peer, DEADLINE_MS);
     finish(client, &a);
     ahead_ms = 59000;
     http_client_turn(client, 0);
-    start(client, &a, peer, 3000);
+    start(client, &a, peer, DEADLINE_MS);
     finish(client, &a);
     assert_int_equal(atomic_load(&f->server->connections), 1);
     ahead_ms = 59000 + 60001;
     http_client_turn(client, 0);
     WAIT_UNTIL(atomic_load(&f->server->closed) == 1);
-    start(client, &a, peer, 3000);
+    start(client, &a, peer, DEADLINE_MS);
     finish(client, &a);
     assert_answered(&a);
     assert_int_equal(atomic_load(&f->server->connections), 2);
@@ -391,15 +392,15 @@ static void a_connection_is_left_before_its_peer_ends_it(void **state)
     assert_int_equal(http_client_create(&clock, f->resolver, &client, &ec), ERR_OK);
     fake_server_url(f->server, 0, "/", url);
     assert_int_equal(http_client_add_peer(client, url, &peer), ERR_OK);
-    start(client, &a, peer, 3000);
+    start(client, &a, peer, DEADLINE_MS);
     finish(client, &a);
     ahead_ms += 2000;
-    start(client, &a, peer, 3000);
+    start(client, &a, peer, DEADLINE_MS);
     finish(client, &a);
     assert_answered(&a);
     assert_int_equal(atomic_load(&f->server->connections), 1);
     ahead_ms += 4000;
-    start(client, &a, peer, 3000);
+    start(client, &a, peer, DEADLINE_MS);
     finish(client, &a);
     assert_answered(&a);
     assert_int_equal(atomic_load(&f->server->connections), 2);
@@ -423,7 +424,7 @@ static void names_and_paths_work_too(void **state)
 
     snprintf(url, sizeof url, "http://localhost:%d/", f->server->ports[0]);
     assert_int_equal(http_client_add_peer(f->client, url, &peer), ERR_OK);
-    start(f->client, &a, peer, 5000);
+    start(f->client, &a, peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_answered(&a);
     snprintf(expected, sizeof expected,
@@ -433,7 +434,7 @@ static void names_and_paths_work_too(void **state)
     assert_ptr_equal(fake_server_find(f->server, expected), f->server->last_request);
     fake_server_url(f->server, 0, "/base/", url);
     assert_int_equal(http_client_add_peer(f->client, url, &peer), ERR_OK);
-    start(f->client, &a, peer, 5000);
+    start(f->client, &a, peer, DEADLINE_MS);
     finish(f->client, &a);
     assert_answered(&a);
     assert_non_null(fake_server_find(f->server, "POST /base/run HTTP/1.1\r\n"));

@@ -15,7 +15,7 @@
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/resolver.h"
 
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 120000
 
 struct asked {
     bool allow;

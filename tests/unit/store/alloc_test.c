@@ -112,7 +112,7 @@ static enum err claim_jobs(struct errctx *ec)
 
 static enum err load_planned(struct errctx *ec)
 {
-    struct log_slice slice = {.from_s = NOW_S - 1, .to_s = NOW_S + 600, .limit_ms = 5000};
+    struct log_slice slice = {.from_s = NOW_S - 1, .to_s = NOW_S + 600, .limit_ms = 60000};
     struct fire *list = NULL;
     enum err e = store_load_planned(s, &slice, &list, &slice.after_id, ec);
 

@@ -7,7 +7,7 @@
 
 #define NOW_S INT64_C(1700000000) /* 2023-11-15 06:13:20 in the zone of the store */
 #define NOW_MS (NOW_S * 1000)
-#define LIMIT_MS 2000
+#define LIMIT_MS 60000
 
 static const struct history_place newest = {.at_ms = INT64_MAX};
 

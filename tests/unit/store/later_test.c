@@ -270,7 +270,7 @@ static void what_somebody_holds_is_passed_by(void **state)
 /* Old tables: what does not fit a column of the log is cut there; the run has it whole. */
 static void a_long_parameter_is_whole_in_the_run(void **state)
 {
-    struct log_slice slice = {.from_s = NOW_S - 600, .to_s = NOW_S + 600, .limit_ms = 1000};
+    struct log_slice slice = {.from_s = NOW_S - 600, .to_s = NOW_S + 600, .limit_ms = 60000};
     struct fire *list = NULL;
     char param[2001];
     int64_t last_id;
@@ -362,7 +362,7 @@ static void each_family_takes_them(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(test_families); i++) {
-        struct log_slice slice = {.from_s = NOW_S - 600, .to_s = NOW_S + 600, .limit_ms = 1000};
+        struct log_slice slice = {.from_s = NOW_S - 600, .to_s = NOW_S + 600, .limit_ms = 60000};
         struct fire *list = NULL;
         int64_t last_id, epoch, id, log_id;
 

@@ -42,7 +42,7 @@ struct loaded {
 
 static struct loaded load(struct store_session *s, int64_t from_s, int64_t to_s, int64_t page_rows)
 {
-    struct log_slice slice = {.from_s = from_s, .to_s = to_s, .limit_ms = 5000, .page_rows = page_rows};
+    struct log_slice slice = {.from_s = from_s, .to_s = to_s, .limit_ms = 60000, .page_rows = page_rows};
     struct loaded l = {0};
 
     do {
@@ -238,7 +238,7 @@ static void loading_does_not_read_the_whole_log(void **state)
     assert_ok(store_load_planned(
         s,
         &(struct log_slice){
-            .from_s = NOW_S + 1, .to_s = NOW_S + 2, .limit_ms = 5000, .page_rows = 300, .after_id = 30000},
+            .from_s = NOW_S + 1, .to_s = NOW_S + 2, .limit_ms = 60000, .page_rows = 300, .after_id = 30000},
         &list, &last, ec));
     assert_null(list);
     assert_int_equal(last, 30300);
@@ -263,7 +263,7 @@ static void the_server_ends_what_takes_too_long(void **state)
     slice.page_rows = 90000;
     assert_int_equal(store_load_planned(s, &slice, &list, &last, &why), ERR_TIMEOUT);
     /* The session is the same one, and good. */
-    slice = (struct log_slice){.from_s = NOW_S, .to_s = NOW_S + 2, .limit_ms = 9000};
+    slice = (struct log_slice){.from_s = NOW_S, .to_s = NOW_S + 2, .limit_ms = 60000};
     assert_ok(store_load_planned(s, &slice, &list, &last, ec));
     assert_int_equal(test_connection_id(s), connection);
     assert_non_null(strstr(s->sql.text.data, "max_statement_time=7.5")); /* of a read timeout of 10 s */

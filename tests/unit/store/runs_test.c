@@ -173,7 +173,7 @@ static void each_filter_finds_what_it_says(void **state)
                                           .order = p % 2 ? RUN_BY_ID : RUN_BY_TIME,
                                           .skip = pages[p / 2].skip,
                                           .want = pages[p / 2].want,
-                                          .limit_ms = 20000,
+                                          .limit_ms = 60000,
                                           .look_max = 1000000};
                 struct run_ids ids;
 
@@ -204,7 +204,7 @@ static void pages_follow_each_other(void **state)
             struct run_query query = {.filter = filters[f].filter,
                                       .order = c % 2 ? RUN_BY_ID : RUN_BY_TIME,
                                       .want = 400,
-                                      .limit_ms = 20000,
+                                      .limit_ms = 60000,
                                       .look_max = 1500};
             struct run_ids all = {.ids = calloc(ROWS + 400, sizeof(int64_t))}, page = {0};
 
@@ -253,7 +253,7 @@ static void rows_without_a_time_do_no_harm(void **state)
 {
     struct store *st = prepare(index_sets[3]);
     struct store_session *s = test_take(st, SESSION_NORMAL);
-    struct run_query query = {.filter = {.job_id = 4}, .want = 3, .limit_ms = 5000, .look_max = 100000};
+    struct run_query query = {.filter = {.job_id = 4}, .want = 3, .limit_ms = 60000, .look_max = 100000};
     struct run_ids ids;
     (void)state;
 
@@ -364,7 +364,7 @@ static void open_fires_of_ours_are_not_cleared(void **state)
 {
     struct store *st = prepare(index_sets[0]);
     struct store_session *s = test_take(st, SESSION_NORMAL);
-    struct run_query query = {.want = CLEAR_BATCH_MAX, .limit_ms = 5000, .look_max = 100000};
+    struct run_query query = {.want = CLEAR_BATCH_MAX, .limit_ms = 60000, .look_max = 100000};
     struct run_ids ids = {0};
     struct run_place place;
     size_t deleted, all = 0;

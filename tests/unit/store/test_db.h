@@ -29,7 +29,7 @@
 #include "store/conn/session.h"
 #include "shardwheel/store/cluster.h"
 
-#define TEST_DEADLINE_MS 20000
+#define TEST_DEADLINE_MS 120000
 
 struct test_db {
     char dir[64];
@@ -254,6 +254,9 @@ static inline int test_db_start(void **state)
                       "--innodb-flush-log-at-trx-commit=0",
                       "--innodb-flush-method=nosync",
                       "--innodb-doublewrite=0",
+                      "--loose-debug-no-sync", /* of no file, however its table is kept */
+                      "--loose-skip-sync-frm",
+                      "--innodb-file-per-table=0",
                       "--character-set-server=utf8mb4",
                       "--max-allowed-packet=4M",
                       "--local-infile=1",
@@ -267,7 +270,7 @@ static inline int test_db_start(void **state)
                                        .zone = "Asia/Shanghai",
                                        .lang = LANG_EN,
                                        .max_sessions = 10,
-                                       .connect_timeout_ms = 5000,
+                                       .connect_timeout_ms = 60000,
                                        .read_timeout_ms = 10000};
     test_db_connect();
     return 0;
