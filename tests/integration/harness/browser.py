@@ -68,10 +68,9 @@ class Stage:
         self.job("steady", "order-sync", cron="*/5 * * * * ?", executor_param="region=cn")
         self.job("failing", "invoice-export", "failingJobHandler", cron="*/10 * * * * ?")
         self.job("breaking", "always-breaks", "failingJobHandler", running=0)
-        for language in ("en", "zh-CN"):
-            self.job(f"mended-{language}", f"mended {language}", "failingJobHandler", running=0)
-            last = self.job(f"child-{language}", f"close-books {language}", running=0)
-            self.job(f"parent-{language}", f"count-orders {language}", running=0, child_jobid=str(last))
+        self.job("mended", "mended", "failingJobHandler", running=0)
+        last = self.job("child", "close-books", running=0)
+        self.job("parent", "count-orders", running=0, child_jobid=str(last))
         self.job("sleeping", "long-report", "sleepingJobHandler", running=0, executor_param="600000")
         self.job("talking", "talkative", "talkingJobHandler", running=0, executor_param="40")
         self.job("stopped", "nightly-close", running=0, cron="0 30 2 * * ?")

@@ -229,7 +229,7 @@ test('a run breaks, and goes on from the step that failed', () =>
 
 test('a job is mended, and its run goes on from there with the results that were good', { timeout: 120_000 }, () =>
   doTask('a mended run goes on', { user: 'admin' }, async (p) => {
-    const job = stage.jobs[`mended-${stage.language}`]
+    const job = stage.jobs.mended
     const id = await addFlow(p, {
       name: nameOf('mended'),
       steps: [

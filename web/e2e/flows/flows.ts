@@ -16,7 +16,7 @@ export interface FlowAnswer {
   }
 }
 
-/** A name of the language that is tested: both go through one database. */
+/** A name of the language that is tested: all go through one database. */
 export const nameOf = (what: string) => `${what}-${stage.language}`
 
 export async function getFlow(p: Person, name: string): Promise<FlowAnswer> {
