@@ -55,6 +55,7 @@ static enum err begin_session(struct store_session *s, int64_t lives_ms, bool fa
         /* Logins of one user at once may meet in a deadlock over the sessions that are too many. */
         for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
             e = store_add_session(s, &row, SESSIONS_MAX, audit, &r->text);
+        e = throttle_end_deadlocks(e, &r->text);
     }
     return e;
 }

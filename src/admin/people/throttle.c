@@ -90,6 +90,11 @@ static bool check(void *arg)
     return stored_password_fits(q->hashing, &q->stored, q->password);
 }
 
+enum err throttle_end_deadlocks(enum err e, struct errctx *ec)
+{
+    return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY, "many logins at once: try again") : e;
+}
+
 /* Tries that lock the same rows may meet in a deadlock: one of them is made again. `before` NULL: the password is
  * looked at now. */
 static enum err try_often(struct store_session *s, const struct login_try *t, struct login_failures before[LOGIN_KEYS],
@@ -99,7 +104,7 @@ static enum err try_often(struct store_session *s, const struct login_try *t, st
 
     for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
         e = before ? store_count_try(s, t, before, wait_ms, ec) : store_try_login(s, t, wait_ms, right, ec);
-    return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY, "many logins at once: try again") : e;
+    return throttle_end_deadlocks(e, ec);
 }
 
 /* The slow way for everybody once anybody needs it. */
@@ -200,5 +205,5 @@ enum err throttle_take_back(struct store_session *s, const struct throttle *t,
 
     for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
         e = store_take_back_try(s, keys, before, right, &r->text);
-    return refuse_error(r, e);
+    return refuse_error(r, throttle_end_deadlocks(e, &r->text));
 }

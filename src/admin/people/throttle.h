@@ -15,6 +15,9 @@
 #define TRIES_MAX 20000  /* rows of the table, about */
 #define DEADLOCKS_MAX 20 /* logins at once lock the same rows: one that meets a deadlock is made so often */
 
+/* What is still a deadlock after so many is ERR_BUSY: nobody has changed anything, and the login may be sent again. */
+MUST_CHECK enum err throttle_end_deadlocks(enum err e, struct errctx *ec);
+
 struct throttle {
     char user[110], address[50]; /* keys of the table */
 };
