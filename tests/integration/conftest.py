@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import databases, node
+from harness import databases, durations, node
 from harness.cluster import World
 from harness.process import Process
 from harness.zookeeper import ZooKeeper
@@ -65,10 +65,11 @@ def _group(item, numbers):
     return f"{module}-{number % _PARTS.get(module, 1)}"
 
 
-def _seconds(item):
-    """A guess, good enough to put the longest first."""
+def _seconds(item, known):
+    """As the table says; where it does not, a guess that is good enough to put the longest first."""
     mark = item.get_closest_marker("slow")
-    return 2 if mark is None else mark.args[0] if mark.args else 30
+    guess = 1 if mark is None else mark.args[0] if mark.args else 30
+    return known.get(durations.key(item.module.__name__, item.name), guess)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -76,12 +77,12 @@ def pytest_collection_modifyitems(config, items):
     """With --dist=loadgroup tests that share servers of their module stay together, and what takes longest is first."""
     if not getattr(config.option, "loadgroup", False):
         return
-    groups, numbers, total = {}, collections.Counter(), collections.Counter()
+    groups, numbers, total, known = {}, collections.Counter(), collections.Counter(), durations.read()
     for item in items:
         groups[item] = _group(item, numbers)
         if groups[item] and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(groups[item]))
-        total[groups[item] or item] += _seconds(item)
+        total[groups[item] or item] += _seconds(item, known)
     items.sort(key=lambda item: -total[groups[item] or item])
 
 

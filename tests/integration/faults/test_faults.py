@@ -2,7 +2,7 @@
 """
 Every scenario twice: its rounds, and what the audit says of them. The audits come last, because fires whose node died
 need 40 quiet seconds until their end, and one such time is enough for all. Where several workers share the tests
-(--dist=loadgroup), two of them play half of the scenarios each.
+(--dist=loadgroup), three of them play a third of the scenarios each.
 """
 import random
 
@@ -27,15 +27,16 @@ def test_combined_scenarios_need_nothing_around_them():
     assert not lacking, f"{lacking} miss what they have around them when they are played by themselves"
 
 
-HALVES = [pytest.param(name, marks=pytest.mark.xdist_group(f"faults-{number % 2}"))
-          for number, name in enumerate(SCENARIOS)]
+PARTS = 3
+NAMES = [pytest.param(name, marks=pytest.mark.xdist_group(f"faults-{number % PARTS}"))
+         for number, name in enumerate(SCENARIOS)]
 
 
-@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("name", NAMES)
 def test_rounds(name, theatre):
     theatre.play(SCENARIOS[name])
 
 
-@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("name", NAMES)
 def test_audit(name, theatre):
     theatre.judge(SCENARIOS[name])
