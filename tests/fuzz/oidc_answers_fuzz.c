@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define HEAD_BYTES 8
 #define ISSUER "https://login.example.com/a"
@@ -175,8 +176,8 @@ static char *make_token(enum signer by)
 
 static bool is_our_machine(const char *url)
 {
-    return !strncmp(url, "http://127.", 11) || !strncmp(url, "http://localhost", 16) ||
-           !strncmp(url, "http://[::1]", 12);
+    return !strncasecmp(url, "http://127.", 11) || !strncasecmp(url, "http://localhost", 16) ||
+           !strncasecmp(url, "http://[::1]", 12);
 }
 
 static const char *take_answer(const struct fetch_request *request)
@@ -368,7 +369,7 @@ static void log_in(enum signer by)
 
     require(!oidc_create(&opts, NULL, &still, &o, &ec), ec.text);
     if (!oidc_begin(o, "https://jobs/auth/oidc/callback", &begun, &url, &ec)) {
-        require(!strncmp(url.data, "https://", 8) || is_our_machine(url.data), "the browser goes to plain text");
+        require(!strncasecmp(url.data, "https://", 8) || is_our_machine(url.data), "the browser goes to plain text");
         snprintf(token_page, sizeof token_page, "%s", o->places.token);
     }
     buf_fini(&url);
@@ -384,7 +385,7 @@ static void log_in(enum signer by)
     if (head[4] & 4)
         oidc_examine(o, tell, NULL);
     if (head[4] & 8 && !oidc_get_logout(o, "https://jobs/login", &url, &ec))
-        require(!strncmp(url.data, "https://", 8) || is_our_machine(url.data), "the browser goes to plain text");
+        require(!strncasecmp(url.data, "https://", 8) || is_our_machine(url.data), "the browser goes to plain text");
     buf_fini(&url);
     oidc_destroy(o);
 }
