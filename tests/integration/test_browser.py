@@ -24,6 +24,11 @@ def test_every_page(stage):
     run_tasks(stage, "en", ["pages/"], "pages")
 
 
+def test_in_each_language(stage):
+    for language in ("en", "zh-CN", "zh-TW"):
+        run_tasks(stage, language, ["languages/"], f"languages-{language}")
+
+
 def test_flows(stage):
     """Each task once, and each language: English for who makes flows, Chinese for who only reads them."""
     run_tasks(stage, "en", ["flows/flows", "flows/edit"], "flows-makers")

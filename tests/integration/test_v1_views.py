@@ -49,7 +49,8 @@ def test_what_no_view_can_be(site):
     admin = site.caller("root")
     good = {"page": "jobs", "name": "a", "query": "x=1"}
     for change, field in (
-            ({"page": "alarms"}, "page"), ({"page": None}, "page"), ({"name": "  "}, "name"), ({"name": "x" * 65}, "name"),
+            ({"page": "alarms"}, "page"), ({"page": None}, "page"), ({"name": "  "}, "name"),
+            ({"name": "x" * 65}, "name"),
             ({"name": "a\nb"}, "name"), ({"query": "x" * 2001}, "query"), ({"query": "a\tb"}, "query"),
             ({"query": 1}, "query"), ({"color": "red"}, "color")):
         admin.refused("POST", "/views", {**good, **change}, field=field)

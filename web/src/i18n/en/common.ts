@@ -92,4 +92,15 @@ export default {
     },
     broken: { text: 'Internal error.', todo: 'Check the log of the node.' },
   },
+  views: {
+    title: 'Views',
+    edit: 'Save or edit views…',
+    saveAs: 'Save this list as',
+    hint: 'With its filters and order. You find it in this menu on every computer.',
+    name: 'Name of the view',
+    rename: 'Rename',
+    replace: 'Replace with this list',
+    typeName: 'Type another name first',
+    none: 'No views are saved yet.',
+  },
 }

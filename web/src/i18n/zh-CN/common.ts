@@ -88,4 +88,15 @@ export default {
     unsure: { text: '数据库连接中断，操作可能完成，也可能没有完成。', todo: '重试前请先确认。' },
     broken: { text: '内部错误。', todo: '请查看节点日志。' },
   },
+  views: {
+    title: '视图',
+    edit: '保存或管理视图…',
+    saveAs: '将当前列表保存为',
+    hint: '包括筛选条件和排序，在任何电脑上登录后都可在此菜单中找到。',
+    name: '视图名称',
+    rename: '重命名',
+    replace: '替换为当前列表',
+    typeName: '请先输入新名称',
+    none: '还没有保存的视图。',
+  },
 }

@@ -88,4 +88,15 @@ export default {
     unsure: { text: '資料庫連線中斷，操作可能完成，也可能沒有完成。', todo: '重試前請先確認。' },
     broken: { text: '內部錯誤。', todo: '請檢視節點的日誌。' },
   },
+  views: {
+    title: '檢視',
+    edit: '儲存或管理檢視…',
+    saveAs: '將目前列表儲存為',
+    hint: '包括篩選條件和排序，在任何電腦上登入後都可在此選單中找到。',
+    name: '檢視名稱',
+    rename: '重新命名',
+    replace: '取代為目前列表',
+    typeName: '請先輸入新名稱',
+    none: '還沒有儲存的檢視。',
+  },
 }
