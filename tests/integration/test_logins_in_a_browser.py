@@ -23,7 +23,7 @@ class LoginStage:
 
     def describe(self, language, out):
         return {"nodes": [{"name": "node-a", "url": self.url}], "password": "123456", "group": {"id": 0, "appname": ""},
-                "jobs": {}, "users": {}, "language": language, "provider": self.provider.issuer, "out": out}
+                "jobs": {}, "runs": {}, "users": {}, "language": language, "provider": self.provider.issuer, "out": out}
 
 
 @pytest.fixture

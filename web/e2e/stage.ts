@@ -13,6 +13,8 @@ export interface Stage {
   group: { id: number; appname: string }
   /** Ids of jobs by what they are for: see test_browser.py. */
   jobs: Record<string, number>
+  /** Ids of runs by what they are for. */
+  runs: Record<string, number>
   /** Users: name to password. */
   users: Record<string, string>
   language: Language

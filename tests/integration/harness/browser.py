@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 import xml.etree.ElementTree
+import zlib
 
 from .builds import java_classpath
 from .cluster import TOKEN
@@ -36,6 +37,7 @@ class Stage:
         self._add_jobs()
         self.nodes = [world.node("node-a"), world.node("node-b")]
         self._add_users()
+        self.kept_run = self._add_kept_run()
         admins = [f"{node.url}/xxl-job-admin" for node in self.nodes]
         self.executor = JavaExecutor(world.folder, "3.3.2", java_classpath("3.3.2"), admins, APP, TOKEN)
         world.others.append(self.executor)
@@ -58,6 +60,18 @@ class Stage:
                 "id": number, "username": name, "password": hashed, "role": role, "permission": groups})
             if own:
                 self.tables.insert("shardwheel_role", {"user_id": number, "role": own, "job_groups": None})
+
+    def _add_kept_run(self):
+        """A run that failed on an executor that is gone; its log was kept."""
+        text = "".join(f"line {number} of the kept log\n" for number in range(1, 41)) + XSS + "\n"
+        data = zlib.compress(text.encode())
+        run = self.tables.add_log(
+            self.jobs["breaking"], job_group=self.group, executor_address="http://127.0.0.1:1/", handle_code=500,
+            handle_time=time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()), handle_msg="it broke", alarm_status=1)
+        self.tables.insert("shardwheel_kept_log", {
+            "log_id": run, "job_id": self.jobs["breaking"], "at_ms": int(time.time() * 1000), "bytes": len(data),
+            "text_bytes": len(text), "is_cut": 1, "data": data})
+        return run
 
     def job(self, key, name, handler="demoJobHandler", running=1, group=None, **columns):
         self.jobs[key] = self.tables.add_job(
@@ -87,7 +101,7 @@ class Stage:
         return {
             "nodes": [{"name": node.name, "url": f"{node.url}/xxl-job-admin"} for node in self.nodes],
             "password": PASSWORD, "group": {"id": self.group, "appname": APP}, "jobs": self.jobs, "users": self.users,
-            "language": language, "out": out,
+            "runs": {"kept": self.kept_run}, "language": language, "out": out,
         }
 
 

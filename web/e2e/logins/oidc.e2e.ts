@@ -37,6 +37,29 @@ test('log in by the provider, to the page that was asked for', () =>
     await p.see(p.get('login-outside'))
   }))
 
+for (const theme of ['light', 'dark'] as const)
+  test(`who comes from outside is changed there alone: ${theme}`, () =>
+    doTask(`users from outside (${theme})`, { theme }, async (p) => {
+      await p.go('/users')
+      await p.click(p.get('login-outside'))
+      await passProvider(p, 'ann')
+      const row = p.get('user-row').filter({ hasText: p.w('people.users.source', { source: 'OpenID Connect' }) })
+      await p.see(row)
+      const edit = row.getByRole('button', { name: p.w('common.edit') })
+      expect(await edit.getAttribute('aria-disabled')).toBe('true')
+      expect(await edit.getAttribute('title')).toContain(p.w('people.users.sourceNote', { source: 'OpenID Connect' }))
+      expect(await findViolations(p)).toEqual([])
+      await p.go('/account')
+      await p.see(p.w('people.users.sourceNote', { source: 'OpenID Connect' }))
+      expect(await p.page.locator('input[type=password]').count()).toBe(0) // it has no password here
+      expect(await findViolations(p)).toEqual([])
+      await p.go('/settings?text=shardwheel.oidc')
+      await p.see('shardwheel.oidc.issuer')
+      expect(await findViolations(p)).toEqual([])
+      await p.go('/settings?text=shardwheel.login.mapping')
+      await p.see('ops -> admin')
+    }))
+
 test('somebody without a group is told so', () =>
   doTask('refused by the mapping', {}, async (p) => {
     await p.go('/')

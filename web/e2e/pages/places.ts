@@ -23,6 +23,7 @@ export function places(run: number): Place[] {
     { name: 'flow-new', path: '/flows/new' },
     { name: 'runs', path: '/runs' },
     { name: 'run', path: `/runs/${run}` },
+    { name: 'run-kept', path: `/runs/${stage.runs.kept}` },
     { name: 'executors', path: '/executors' },
     { name: 'executor', path: `/executors/${stage.group.id}` },
     { name: 'cluster', path: '/cluster' },
