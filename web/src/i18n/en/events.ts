@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 export default {
   intro: 'Tells other services when a run or a flow ends, or a job changes: one signed request for each event.',
+  docs: 'Documentation of events',
   hooks: 'Webhooks',
   add: 'Add webhook',
   none: 'No service is told of events yet. Add the URL of a service of yours and test it.',
@@ -20,8 +21,8 @@ export default {
   failedNote: 'only failed',
   urlHint: 'It receives one POST for each event and must answer 200 to 299. The URL is a secret: after saving, only the host is shown.',
   secretHint: 'With a secret, the header X-Shardwheel-Signature signs the body.',
-  groupsHint: 'Only jobs and flows of these groups. Empty: all groups.',
-  tagsHint: 'Only jobs and flows with one of these tags. Empty: all.',
+  groupsHint: 'Only events of jobs of these groups. Flows belong to no group. Empty: all events.',
+  tagsHint: 'Only events of jobs with one of these tags. Flows have none here. Empty: all events.',
   switchOff: 'Switch off',
   switchOn: 'Switch on',
   stateOf: {
@@ -48,7 +49,6 @@ export default {
     waiting: 'waiting',
   },
   next: 'next try',
-  flow: 'Flow {id}',
   flowRun: 'flow run {id}',
   show: 'Show',
   showOf: 'Show delivery {id}',

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 export default {
   intro: '运行或工作流结束、任务变更时通知其他服务：每个事件发送一次带签名的请求。',
+  docs: '事件文档',
   hooks: 'Webhook',
   add: '新增 Webhook',
   none: '还没有服务接收事件。请添加您的服务的地址并测试。',
@@ -20,8 +21,8 @@ export default {
   failedNote: '仅失败',
   urlHint: '每个事件发送一次 POST，返回 200 到 299 即为接收。地址属于机密：保存后只显示主机名。',
   secretHint: '填写密钥后，用请求头 X-Shardwheel-Signature 对正文签名。',
-  groupsHint: '只发送这些执行器的任务和工作流的事件。不选则为全部。',
-  tagsHint: '只发送带有这些标签之一的任务和工作流的事件。留空：全部。',
+  groupsHint: '只发送这些执行器的任务的事件，工作流不属于任何执行器。不选则为全部事件。',
+  tagsHint: '只发送带有这些标签之一的任务的事件，不含工作流。留空：全部事件。',
   switchOff: '停用',
   switchOn: '启用',
   stateOf: {
@@ -48,7 +49,6 @@ export default {
     waiting: '等待发送',
   },
   next: '下次尝试',
-  flow: '工作流 {id}',
   flowRun: '工作流运行 {id}',
   show: '查看',
   showOf: '查看推送 {id}',

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 export default {
   intro: '執行或工作流程結束、任務變更時通知其他服務：每個事件傳送一次帶簽章的請求。',
+  docs: '事件文件',
   hooks: 'Webhook',
   add: '新增 Webhook',
   none: '還沒有服務接收事件。請新增您的服務的網址並測試。',
@@ -20,8 +21,8 @@ export default {
   failedNote: '僅失敗',
   urlHint: '每個事件傳送一次 POST，回傳 200 到 299 即為接收。網址屬於機密：儲存後只顯示主機名稱。',
   secretHint: '填寫金鑰後，以標頭 X-Shardwheel-Signature 對內文簽章。',
-  groupsHint: '只傳送這些執行器的任務與工作流程的事件。不選則為全部。',
-  tagsHint: '只傳送帶有這些標籤之一的任務與工作流程的事件。留空：全部。',
+  groupsHint: '只傳送這些執行器的任務的事件，工作流程不屬於任何執行器。不選則為全部事件。',
+  tagsHint: '只傳送帶有這些標籤之一的任務的事件，不含工作流程。留空：全部事件。',
   switchOff: '停用',
   switchOn: '啟用',
   stateOf: {
@@ -48,7 +49,6 @@ export default {
     waiting: '等待傳送',
   },
   next: '下次嘗試',
-  flow: '工作流程 {id}',
   flowRun: '工作流程執行 {id}',
   show: '檢視',
   showOf: '檢視推送 {id}',

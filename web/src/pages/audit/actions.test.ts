@@ -14,5 +14,6 @@ it('leads to the thing, while it is there', () => {
   expect(targetOf({ action: 'run.kill', target: 9 })).toEqual({ name: 'run', params: { id: '9' } })
   expect(targetOf({ action: 'group.add', target: 2 })).toEqual({ name: 'executor', params: { id: '2' } })
   expect(targetOf({ action: 'job.remove', target: 7 })).toBeUndefined()
+  expect(targetOf({ action: 'hook.remove', target: 3 })).toEqual({ name: 'events' })
   expect(targetOf({ action: 'shard.release', target: 0 })).toEqual({ name: 'cluster' })
 })

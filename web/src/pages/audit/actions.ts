@@ -22,6 +22,7 @@ export function targetOf(row: Pick<AuditRow, 'action' | 'target'>): RouteLocatio
   const id = String(row.target)
   if (kind === 'node' || kind === 'shard' || kind === 'cluster') return { name: 'cluster' }
   if (kind === 'alarm' || kind === 'channel' || kind === 'rule') return { name: 'alarms' }
+  if (kind === 'hook') return { name: 'events' }
   if (kind === 'token') return { name: 'tokens' }
   if (what === 'remove' || row.target === 0) return undefined
   if (kind === 'job' || row.action === 'run.clear') return { name: 'job', params: { id } }

@@ -14,6 +14,7 @@ const hook: Hook = {
   hasSecret: true,
   waiting: 0,
   oldestWaitingMs: null,
+  nextMs: null,
   lastSentMs: 1_790_000_000_000,
   lastError: '',
 }

@@ -58,10 +58,11 @@ export function newBody(form: HookForm): NewHook {
 /** What differs from the hook; the URL and the secret stay where nothing was typed. */
 export function changedBody(form: HookForm, hook: Hook): Partial<NewHook> {
   const { url, secret, ...wanted } = newBody(form)
+  const kinds = kindsOf(form)
   const body: Partial<NewHook> = {}
   if (wanted.name !== hook.name) body.name = wanted.name
   if (url) body.url = url
-  if (wanted.kinds.join() !== kindsOf(formOf(hook)).join()) body.kinds = wanted.kinds
+  if (kinds.join() !== kindsOf(formOf(hook)).join()) body.kinds = kinds
   if (wanted.only !== hook.only) body.only = wanted.only
   if (form.groups.join() !== hook.groups.join()) body.groups = form.groups
   if (form.tags.join() !== hook.tags.join()) body.tags = form.tags
