@@ -3,6 +3,7 @@
 #include "ctl/parts.h"
 #include "ctl/remote/remote.h"
 
+#include "shardwheel/store/hook.h"
 #include "shardwheel/store/database.h"
 #include "shardwheel/store/job.h"
 #include "shardwheel/store/schema.h"
@@ -80,7 +81,8 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
         return err_set(ec, ERR_STATE,
                        "the shardwheel tables are of an older release: first run `shardwheel install-schema` with the "
                        "same configuration");
-    return store_take_session(c->store, SESSION_NORMAL, &c->session, ec);
+    e = store_take_session(c->store, SESSION_NORMAL, &c->session, ec);
+    return e || !features.own_complete ? e : store_learn_hooks(c->session, ec);
 }
 
 enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out, struct errctx *ec)

@@ -203,15 +203,14 @@ static enum err write_done(struct events *v, struct store_session *s, struct err
     for (size_t i = 0; i < SENDING_MAX; i++) {
         const struct sending *x = &v->sendings[i];
         if (x->done)
-            list[n++] =
-                (struct delivery_outcome){.id = x->id,
-                                          .hook_id = x->hook_id,
-                                          .sent = x->post.sent,
-                                          .away = x->post.away,
-                                          .status = x->post.status,
-                                          .error = x->post.error,
-                                          .pause_ms = events_find_pause_ms(
-                                              (x->post.away && x->failures > x->tries ? x->failures : x->tries) + 1)};
+            list[n++] = (struct delivery_outcome){
+                .id = x->id,
+                .hook_id = x->hook_id,
+                .sent = x->post.sent,
+                .away = x->post.away,
+                .status = x->post.status,
+                .error = x->post.error,
+                .pause_ms = events_find_pause_ms((x->post.away ? x->failures : x->tries) + 1)};
     }
     e = store_end_deliveries(s, list, n, &given_up, ec);
     if (e)

@@ -80,9 +80,11 @@ struct delivery_filter {
     int64_t job_id;
 };
 STORE_LIST(deliveries, struct delivery, rows); /* the newest first */
-/* Behind before_id (INT64_MAX: from the newest), at most `limit`. */
+/* Behind before_id (INT64_MAX: from the newest), at most `limit`. The server ends the statement after limit_ms:
+ * ERR_TIMEOUT. */
 MUST_CHECK enum err store_load_deliveries(struct store_session *s, const struct delivery_filter *filter,
-                                          int64_t before_id, size_t limit, struct deliveries *out, struct errctx *ec);
+                                          int64_t before_id, size_t limit, int limit_ms, struct deliveries *out,
+                                          struct errctx *ec);
 /* That one, or none. */
 MUST_CHECK enum err store_load_delivery(struct store_session *s, int64_t id, struct deliveries *out, struct errctx *ec);
 /* What waits is due at once, what does not waits anew. ERR_NOTFOUND. */

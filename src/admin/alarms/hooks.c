@@ -10,6 +10,7 @@
 #include "admin/audit.h"
 #include "shardwheel/config.h"
 
+#define LIMIT_MS 2000
 #define NO_HOOK "there is no such webhook"
 #define NO_DELIVERY "there is no such delivery"
 
@@ -218,7 +219,9 @@ enum err admin_load_deliveries(struct admin *a, const struct actor *actor, const
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (!e)
-        e = store_load_deliveries(s, filter, before_id, limit, out, &r->text);
+        e = store_load_deliveries(s, filter, before_id, limit, LIMIT_MS, out, &r->text);
+    if (e == ERR_TIMEOUT)
+        e = refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for one webhook or job");
     return admin_end(a, s, e, r);
 }
 

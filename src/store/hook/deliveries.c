@@ -9,14 +9,11 @@
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 
-static void start_list(struct store_session *s)
-{
-    store_start_sql(s, "SELECT d.id, d.hook_id, h.name, d.kind, d.line, j.job_desc, f.name, d.log_id, d.run_id, "
-                       " d.state, d.tries, d.made_ms, IF(d.state = 0, GREATEST(d.next_ms, h.next_ms), 0), "
-                       "d.ended_ms, d.status, d.error FROM shardwheel_delivery d JOIN shardwheel_hook h ON h.id = "
-                       "d.hook_id LEFT JOIN xxl_job_info j ON j.id = d.line LEFT JOIN shardwheel_flow f ON f.id = "
-                       "-d.line WHERE 1 = 1");
-}
+#define DELIVERIES                                                                                                     \
+    "d.id, d.hook_id, h.name, d.kind, d.line, j.job_desc, f.name, d.log_id, d.run_id, d.state, d.tries, "              \
+    "d.made_ms, IF(d.state = 0, GREATEST(d.next_ms, h.next_ms), 0), d.ended_ms, d.status, d.error FROM "               \
+    "shardwheel_delivery d JOIN shardwheel_hook h ON h.id = d.hook_id LEFT JOIN xxl_job_info j ON j.id = "             \
+    "d.line LEFT JOIN shardwheel_flow f ON f.id = -d.line WHERE 1 = 1"
 
 static enum err read_list(struct store_session *s, struct deliveries *out, struct errctx *ec)
 {
@@ -28,11 +25,11 @@ static enum err read_list(struct store_session *s, struct deliveries *out, struc
 }
 
 enum err store_load_deliveries(struct store_session *s, const struct delivery_filter *filter, int64_t before_id,
-                               size_t limit, struct deliveries *out, struct errctx *ec)
+                               size_t limit, int limit_ms, struct deliveries *out, struct errctx *ec)
 {
     struct sqlbuf *q = &s->sql;
 
-    start_list(s);
+    store_start_limited(s, limit_ms, DELIVERIES);
     if (filter->hook_id)
         sql_put(q, " AND d.hook_id = ?", filter->hook_id);
     if (filter->state >= 0)
@@ -46,8 +43,7 @@ enum err store_load_deliveries(struct store_session *s, const struct delivery_fi
 
 enum err store_load_delivery(struct store_session *s, int64_t id, struct deliveries *out, struct errctx *ec)
 {
-    start_list(s);
-    sql_put(&s->sql, " AND d.id = ?", id);
+    store_sql(s, "SELECT " DELIVERIES " AND d.id = ?", id);
     enum err e = read_list(s, out, ec);
     return e ? err_wrap(ec, e, "read delivery %" PRId64, id) : ERR_OK;
 }

@@ -53,16 +53,19 @@ void store_share_hooks(struct store *from, struct store *to)
 static enum err load_counts(struct store_session *s, struct hook_row *row, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
+    int64_t oldest = 0;
     enum err e = store_query(s, &rows, ec,
-                             "SELECT COUNT(*), COALESCE(MIN(since_ms), 0) FROM shardwheel_delivery WHERE hook_id = ? "
-                             "AND state = ?",
+                             "SELECT COUNT(*), COALESCE(MIN(id), 0) FROM shardwheel_delivery WHERE hook_id = ? AND "
+                             "state = ?",
                              row->id, (int)DELIVERY_WAITING);
 
     if (!e && db_rows_next(rows)) {
         row->waiting = db_int(rows, 0);
-        row->oldest_ms = db_int(rows, 1);
+        oldest = db_int(rows, 1);
     }
     db_rows_destroy(rows);
+    if (!e && oldest)
+        e = store_number(s, 0, &row->oldest_ms, ec, "SELECT since_ms FROM shardwheel_delivery WHERE id = ?", oldest);
     return e;
 }
 

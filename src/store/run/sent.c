@@ -2,6 +2,7 @@
 /* What a node sent, written again where the database has lost it. */
 #include "store/conn/session.h"
 #include "store/flow/again.h"
+#include "store/hook/put.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
 #include "shardwheel/store/run.h"
@@ -169,6 +170,16 @@ static enum err write_sources(struct store_session *s, const struct sent_row *ro
     return e;
 }
 
+/* With an end its event is gone, too. */
+static enum err put_events(struct store_session *s, const struct sent_row *rows, size_t count, struct errctx *ec)
+{
+    int64_t ids[STORE_LIST_MAX];
+
+    for (size_t i = 0; i < count; i++)
+        ids[i] = rows[i].log_id;
+    return hook_put_runs(s, ids, count, ec);
+}
+
 static enum err write_rows(struct store_session *s, const struct sent_row *rows, size_t count, const char *incarnation,
                            int64_t now_s, enum text_fit fit, struct sent_counts *counts, struct errctx *ec)
 {
@@ -191,6 +202,8 @@ static enum err write_rows(struct store_session *s, const struct sent_row *rows,
         counts->ends += found[i].handle_code == 0 && rows[i].handle_code != 0;
         e = update(s, &rows[i], &found[i], now_s, fit, ec);
     }
+    if (!e)
+        e = put_events(s, rows, count, ec);
     if (!e)
         e = store_commit_txn(s, ec);
     return e;
