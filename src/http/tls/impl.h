@@ -34,4 +34,9 @@ const char *tls_path_of(const char *value); /* without "file:" */
 /* The reason of what failed last, of this thread; and forgets it. */
 const char *tls_openssl_reason(char out[200]);
 
+/* ---- connection.c ------------------------------------------------------------------------------------------------ */
+
+BIO_METHOD *tls_make_method(void); /* of its socket; NULL when out of memory, as the next */
+struct tls *tls_make_connection(SSL_CTX *context, BIO_METHOD *method, int fd, bool accepts);
+
 #endif
