@@ -79,6 +79,8 @@ bool reach_leads_to(struct reach *reach, const struct reach_flow *from, const ch
 /* How many flows deep it goes: 0: it runs none. Above FLOWS_DEEP_MAX: at least so many, or in a circle. */
 int reach_get_depth(struct reach *reach, const struct reach_flow *flow);
 
+/* ---- rights.c ---------------------------------------------------------------------------------------------------- */
+
 /* The right in one of the groups; in all of them. */
 MUST_CHECK enum err reach_refuse_unless_sees(struct reach *reach, const struct reach_flow *flow,
                                              const struct actor *actor, struct refusal *r);
