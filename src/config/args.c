@@ -2,7 +2,7 @@
 #include "config/args.h"
 
 #include "config/ctl_forms.h"
-#include "config/keys.h"
+#include "config/key.h"
 
 #include <stdio.h>
 #include <stdlib.h>

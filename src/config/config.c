@@ -5,7 +5,7 @@
 
 #include "config/args.h"
 #include "config/files.h"
-#include "config/keys.h"
+#include "config/key.h"
 #include "config/origin.h"
 #include "config/original.h"
 #include "config/settings.h"

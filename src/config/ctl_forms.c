@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/ctl_forms.h"
 
-#include "config/keys.h"
+#include "config/key.h"
 #include "shardwheel/text.h"
 
 #include <string.h>

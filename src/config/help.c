@@ -3,7 +3,7 @@
 #include "shardwheel/config.h"
 
 #include "config/args.h"
-#include "config/keys.h"
+#include "config/key.h"
 #include "config/original.h"
 #include "shardwheel/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/jdbc_param.h"
 
-#include "config/keys.h"
+#include "config/key.h"
 
 #include <stdio.h>
 #include <stdlib.h>

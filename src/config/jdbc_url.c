@@ -6,7 +6,7 @@
  * else.
  */
 #include "config/jdbc_param.h"
-#include "config/keys.h"
+#include "config/key.h"
 
 #include <ctype.h>
 #include <stdio.h>

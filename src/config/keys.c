@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "config/keys.h"
+#include "config/key.h"
 
 #include "config/settings.h"
 

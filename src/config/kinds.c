@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kinds: text to value, for each kind of key, and what each kind expects. Text is normalised and checked here. */
-#include "config/keys.h"
+#include "config/key.h"
 #include "shardwheel/network.h"
 
 #include <arpa/inet.h>

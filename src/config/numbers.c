@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* numbers: numbers, durations, sizes and words of a list, from text and back. Bounds are checked by the caller.
  */
-#include "config/keys.h"
+#include "config/key.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #ifndef CONFIG_ORIGIN_H
 #define CONFIG_ORIGIN_H
 
-#include "config/keys.h"
+#include "config/key.h"
 
 struct config_origin {
     char *sources[KEY_COUNT]; /* NULL: the default */

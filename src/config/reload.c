@@ -2,7 +2,7 @@
 /* reload: a new config beside one in force; and what a config tells about itself. */
 #include "shardwheel/config.h"
 
-#include "config/keys.h"
+#include "config/key.h"
 #include "config/origin.h"
 
 #include <stdlib.h>

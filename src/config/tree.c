@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/tree.h"
 
-#include "config/keys.h"
+#include "config/key.h"
 #include "config/original.h"
 #include "shardwheel/text.h"
 

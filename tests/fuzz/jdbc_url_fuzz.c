@@ -9,7 +9,7 @@
  *             still the URL, but for that.
  * Run: jdbc_url_fuzz -max_len=600
  */
-#include "config/keys.h"
+#include "config/key.h"
 
 #include <inttypes.h>
 #include <stdio.h>

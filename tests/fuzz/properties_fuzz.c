@@ -4,7 +4,7 @@
  * value is tried as a JDBC URL. Besides not crashing: a password must not show, and must come back as it was
  * encoded.
  */
-#include "config/keys.h"
+#include "config/key.h"
 #include "config/original.h"
 #include "config/properties.h"
 #include "config/settings.h"

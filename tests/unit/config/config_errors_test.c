@@ -2,7 +2,7 @@
 /* Bad input: what is said and where it points; bounds of every key; secrets that must not show; memory that runs
  * out. */
 #include "config/fixture.h"
-#include "config/keys.h"
+#include "config/key.h"
 #include "cron/alloc_fail.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* Help: every key is in every form, the files in the repository are what the table makes, the sample file loads.
  */
 #include "config/fixture.h"
-#include "config/keys.h"
+#include "config/key.h"
 
 static void check_file(const char *path, const struct buf *expected)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JDBC URLs: every part, the forms found in people's files, what is refused, and that no password shows. */
-#include "config/keys.h"
+#include "config/key.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kinds of values: what each accepts, makes of it, and refuses; and that the rows of the table are sound. */
-#include "config/keys.h"
+#include "config/key.h"
 #include "config/settings.h"
 
 #include <inttypes.h>
