@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "node/node_impl.h"
 
-#include "shardwheel/admin/settings.h"
 #include "shardwheel/admin/outside.h"
 #include "shardwheel/admin/weak.h"
 #include "shardwheel/alarm.h"
@@ -25,11 +24,9 @@
 #include "shardwheel/upkeep.h"
 #include "shardwheel/watch.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CRON_YEARS 100
 
@@ -40,30 +37,6 @@ static bool is_sending(void *arg)
     struct node *node = arg;
 
     return dispatch_is_sending(node->dispatch);
-}
-
-static enum err check_readable(const char *key, const char *path, struct errctx *ec)
-{
-    if (!*path || access(path, R_OK) == 0)
-        return ERR_OK;
-    return err_set(ec, ERR_INPUT, "%s: cannot read %s: %s", key, path, strerror(errno));
-}
-
-/* A file of TLS that is not good keeps all of them as they were; the rest counts. */
-static enum err set_access(struct node *node, const struct config *config, struct errctx *ec)
-{
-    struct http_tls tls = node_get_tls(config);
-    enum err e = check_readable("shardwheel.executor.tls.ca", tls.ca, ec);
-
-    if (!e && *tls.key && !*tls.cert)
-        e = err_set(ec, ERR_INPUT, "shardwheel.executor.tls.key needs shardwheel.executor.tls.cert");
-    if (!e)
-        e = check_readable("shardwheel.executor.tls.cert", tls.cert, ec);
-    if (!e)
-        e = check_readable("shardwheel.executor.tls.key", tls.key, ec);
-    if (!access_box_set(&node->access, config->access_token, e ? NULL : &tls, config->executor_timeout_ms))
-        e = err_set(ec, ERR_NOMEM, "out of memory for the access to executors");
-    return e;
 }
 
 static void submit_direct(void *arg, struct fire *list)
@@ -149,7 +122,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = executor_networks_create(config->executor_networks, &node->networks, ec);
     if (!e)
-        e = set_access(node, config, ec);
+        e = node_set_access(node, config, ec);
     if (!e)
         e = results_create(&(struct results_opts){.watch = node->watch,
                                                   .store = node->store,
@@ -455,22 +428,6 @@ enum err node_start(struct config *config, struct node **out, struct errctx *ec)
              zone_get_name(node->zone), zone_get_name(store_get_zone(node->store)));
     *out = node;
     return ERR_OK;
-}
-
-void node_apply(struct node *node, const struct config *config)
-{
-    struct errctx ec;
-
-    node->config = config;
-    errctx_clear(&ec);
-    if (set_access(node, config, &ec) != ERR_OK)
-        log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
-                  log_quote(ec.text).s);
-    if (admin_set_config(node->admin, config, &ec) != ERR_OK)
-        log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
-                  log_quote(ec.text).s);
-    node_follow_tls(node, /*now=*/true);
-    weak_watch_poke(node->weak_watch);
 }
 
 /* ---- install-schema ---------------------------------------------------------------------------------------------- */

@@ -77,6 +77,11 @@ struct http_tls node_get_tls(const struct config *config);
 /* Of the present number of shards; `out` has room for STORE_SHARDS_MAX. `arg` is the node. */
 size_t node_load_shards(void *arg, struct shard_status *out);
 
+/* ---- apply.c ----------------------------------------------------------------------------------------------------- */
+
+/* With what executors are called. ERR_INPUT: a file of TLS is not good; all of them stay, and the rest counts. */
+MUST_CHECK enum err node_set_access(struct node *node, const struct config *config, struct errctx *ec);
+
 /* ---- database.c -------------------------------------------------------------------------------------------------- */
 
 /* The database with all that a node asks of it: its tables, the number of shards, the zones. */
