@@ -25,14 +25,8 @@ static void put_channel(void *arg, const struct alarm_channel *channel)
     v1_put_text(b, "name", channel->name);
     v1_put_text(b, "kind", channel->kind);
     v1_put_text(b, "host", channel->host);
-    v1_put_list(b, "groups");
-    for (size_t i = 0; i < channel->group_count; i++)
-        v1_put_text(b, NULL, channel->groups[i]);
-    v1_put_list_end(b);
-    v1_put_list(b, "tags");
-    for (size_t i = 0; i < channel->tag_count; i++)
-        v1_put_text(b, NULL, channel->tags[i]);
-    v1_put_list_end(b);
+    v1_put_texts(b, "groups", (const char *const *)channel->groups, channel->group_count);
+    v1_put_texts(b, "tags", (const char *const *)channel->tags, channel->tag_count);
     v1_put_text(b, "quiet", channel->quiet && channel->quiet[0] ? channel->quiet : NULL);
     v1_put_bool(b, "hasSecret", channel->has_secret);
     v1_put_instant(b, "changedAt", channel->changed_ms);
@@ -45,15 +39,11 @@ static void answer_channels(struct v1_call *c)
     struct buf items = {0};
     bool mail = false, can_add = false;
 
-    buf_append(&items, "", 0);
     if (!V1_FAILS(c, admin_list_channels, put_channel, &items, &mail, &can_add)) {
-        c->r->body.failed |= buf_failed(&items);
         v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "mail", mail);
         v1_put_bool(&c->r->body, "canAdd", can_add);
-        v1_put_list(&c->r->body, "items");
-        buf_puts(&c->r->body, buf_failed(&items) ? "" : items.data);
-        v1_put_list_end(&c->r->body);
+        v1_put_collected(&c->r->body, "items", &items);
         v1_put_object_end(&c->r->body);
     }
     buf_fini(&items);
@@ -109,12 +99,8 @@ static void answer_add_channel(struct v1_call *c)
     spec.app_names = spec.app_names ? spec.app_names : "";
     spec.tags = spec.tags ? spec.tags : "";
     spec.quiet = spec.quiet ? spec.quiet : "";
-    if (V1_FAILS(c, admin_add_channel, &spec, &id))
-        return;
-    c->r->status = 201;
-    v1_put_object(&c->r->body, NULL);
-    v1_put_int(&c->r->body, "id", id);
-    v1_put_object_end(&c->r->body);
+    if (!V1_FAILS(c, admin_add_channel, &spec, &id))
+        v1_answer_id(c, id);
 }
 
 static void answer_change_channel(struct v1_call *c)
@@ -126,13 +112,7 @@ static void answer_change_channel(struct v1_call *c)
         v1_set_no_content(c);
 }
 
-static void answer_remove_channel(struct v1_call *c)
-{
-    int64_t id = v1_path_id(c, 0);
-
-    if (!V1_FAILS(c, admin_remove_channel, id))
-        v1_set_no_content(c);
-}
+V1_ID_ANSWER(answer_remove_channel, admin_remove_channel)
 
 static void put_told(struct buf *b, const struct sent_alarm *row)
 {
@@ -218,14 +198,10 @@ static void answer_test(struct v1_call *c)
     const char *channel = v1_text(&c->body, "channel", 40);
     struct test test = {0};
 
-    buf_append(&test.items, "", 0);
     if (!V1_FAILS(c, admin_test_alarms, group ? group : "", channel, put_result, &test)) {
-        c->r->body.failed |= buf_failed(&test.items);
         v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "ok", !test.failed);
-        v1_put_list(&c->r->body, "items");
-        buf_puts(&c->r->body, buf_failed(&test.items) ? "" : test.items.data);
-        v1_put_list_end(&c->r->body);
+        v1_put_collected(&c->r->body, "items", &test.items);
         v1_put_object_end(&c->r->body);
     }
     buf_fini(&test.items);

@@ -137,3 +137,13 @@ void v1_refuse_count(struct v1_call *c, const struct v1_page *page)
     if (page->count)
         v1_note(c, REFUSED_INVALID, "count", "this list is not counted");
 }
+
+bool cursor_is_time(const char *text)
+{
+    static const char form[] = "0000-00-00 00:00:00";
+
+    for (size_t i = 0; i < sizeof form - 1; i++)
+        if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+            return false;
+    return !text[sizeof form - 1];
+}

@@ -48,9 +48,7 @@ static void answer_days(struct v1_call *c)
     snprintf(to, sizeof to, "%s 23:59:59", last);
     if (v1_has_failed(c, admin_load_days(c->admin, from, to, &days, &c->why)))
         return;
-    v1_put_object(b, NULL);
-    V1_PUT_LIST(b, "items", days.items, days.count, put_day);
-    v1_put_object_end(b);
+    V1_PUT_ITEMS(b, days.items, days.count, put_day);
     report_days_fini(&days);
 }
 

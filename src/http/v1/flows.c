@@ -167,13 +167,7 @@ static void answer_update(struct v1_call *c)
         write_flow(c, id);
 }
 
-static void answer_remove(struct v1_call *c)
-{
-    int64_t id = v1_path_id(c, 0);
-
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_flow(c->admin, c->actor, id, &c->why)))
-        v1_set_no_content(c);
-}
+V1_ID_ANSWER(answer_remove, admin_remove_flow)
 
 static void set_started(struct v1_call *c, bool started)
 {

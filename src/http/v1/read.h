@@ -75,6 +75,8 @@ struct v1_page v1_query_ids(struct v1_call *c, const char *list, bool counted);
 void v1_refuse_count(struct v1_call *c, const struct v1_page *page);
 /* The cursor as text, for write.h. */
 void cursor_put(struct buf *out, const char *list, const struct v1_cursor *cursor);
+/* Its text is a DATETIME, as in lists by time. */
+bool cursor_is_time(const char *text);
 /* False: not one of ours. `text` of out is in `memory`, which takes as many bytes as the cursor has. */
 bool cursor_parse(const char *cursor, const char *list, size_t keys, bool text, char *memory, struct v1_cursor *out);
 

@@ -3,11 +3,9 @@
 #include "http/v1/write.h"
 #include "shardwheel/admin/runs.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LIST "runs"
 #define LIST_CLEARED "cleared" /* how far a clear in pieces got */
 #define PIECE_SECONDS_MAX 20
 #define LIST_LIMIT_MS 2000
@@ -21,9 +19,8 @@ static void put_message(struct buf *out, const char *name, const char *text)
 {
     struct buf clean = {0};
 
-    buf_append(&clean, "", 0);
     run_put_message(&clean, text);
-    v1_put_buf(out, name, text ? clean.data : NULL, &clean);
+    v1_put_buf(out, name, text && !clean.data ? "" : clean.data, &clean);
 }
 
 static void put_sentence(struct buf *out, const struct run_row *row)
@@ -38,7 +35,6 @@ static void put_outcome(struct buf *out, const struct run_row *row)
 {
     struct buf reason = {0};
 
-    buf_append(&reason, "", 0);
     run_put_reason(&reason, row);
     v1_put_object(out, "outcome");
     v1_put_text(out, "code", run_outcome_name(row));
@@ -243,22 +239,11 @@ static void take_range(struct v1_call *c, struct run_filter *filter)
         v1_note(c, REFUSED_INVALID, "to", "to must not be before from");
 }
 
-/* A DATETIME text, as the cursors of this list have it. */
-static bool is_time(const char *text)
-{
-    static const char form[] = "0000-00-00 00:00:00";
-
-    for (size_t i = 0; i < sizeof form - 1; i++)
-        if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
-            return false;
-    return !text[sizeof form - 1];
-}
-
 static void take_place(struct v1_call *c, const struct v1_page *page, struct run_place *out)
 {
     if (!page->after)
         return;
-    if (page->from.keys[0] < 1 || !is_time(page->from.text)) {
+    if (page->from.keys[0] < 1 || !cursor_is_time(page->from.text)) {
         v1_note(c, REFUSED_INVALID, "after", "after must be the `next` of a page of this list");
         return;
     }
@@ -268,7 +253,7 @@ static void take_place(struct v1_call *c, const struct v1_page *page, struct run
 
 static struct v1_page take_search(struct v1_call *c, struct run_search *search)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, true);
+    struct v1_page page = v1_query_page(c, "runs", 1, true);
     struct run_filter *filter = &search->query.filter;
 
     filter->job_id = v1_query_int(c, "jobId", 1, INT32_MAX, 0);
@@ -409,7 +394,7 @@ static void take_piece(struct v1_call *c, struct run_clear *clear)
         return;
     bool all = !clear->group && !clear->job_id && !clear->keep && !clear->before_s && clear->type == 9;
     if (!clear->for_ms || !cursor_parse(after, LIST_CLEARED, 1, /*text=*/true, memory, &at) || at.keys[0] < 1 ||
-        !(is_time(at.text) || (all && !at.text[0]))) {
+        !(cursor_is_time(at.text) || (all && !at.text[0]))) {
         v1_note(c, REFUSED_INVALID, "after", "after must be the `next` of the piece before");
         return;
     }

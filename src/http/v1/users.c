@@ -137,13 +137,7 @@ static void answer_remove(struct v1_call *c)
         v1_set_no_content(c);
 }
 
-static void answer_remove_factor(struct v1_call *c)
-{
-    int64_t id = v1_path_id(c, 0);
-
-    if (!V1_FAILS(c, admin_remove_factor, id))
-        v1_set_no_content(c);
-}
+V1_ID_ANSWER(answer_remove_factor, admin_remove_factor)
 
 /* ---- roles ------------------------------------------------------------------------------------------------------- */
 

@@ -144,6 +144,14 @@ bool v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const
 /* 201 with Location: V1_BELOW "/jobs/" and the id, below the context of the request. */
 void v1_set_created(struct v1_call *c, const char *path, int64_t id);
 void v1_set_no_content(struct v1_call *c); /* 204 */
+/* The function of a row that asks a use case for no more than the id in its path. */
+#define V1_ID_ANSWER(function, use_case)                                                                               \
+    static void function(struct v1_call *c)                                                                            \
+    {                                                                                                                  \
+        int64_t id = v1_path_id(c, 0);                                                                                 \
+        if (!V1_FAILS(c, use_case, id))                                                                                \
+            v1_set_no_content(c);                                                                                      \
+    }
 /* Appends the context of the request: "" or "/xxl-job-admin". */
 void v1_put_context(struct buf *out, const struct route_call *call);
 

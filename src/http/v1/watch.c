@@ -60,12 +60,7 @@ static void answer_rules(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_watch_rules(c->admin, c->actor, &rules, &c->why)))
         return;
-    v1_put_object(&c->r->body, NULL);
-    v1_put_list(&c->r->body, "items");
-    for (size_t i = 0; i < rules.count; i++)
-        put_rule(&c->r->body, &rules.rows[i]);
-    v1_put_list_end(&c->r->body);
-    v1_put_object_end(&c->r->body);
+    V1_PUT_ITEMS(&c->r->body, rules.rows, rules.count, put_rule);
     watch_rules_fini(&rules);
 }
 
@@ -108,12 +103,8 @@ static void answer_add_rule(struct v1_call *c)
     struct watch_rule rule = v1_take_rule(&c->body);
     int64_t id = 0;
 
-    if (V1_FAILS(c, admin_add_watch_rule, &rule, &id))
-        return;
-    c->r->status = 201;
-    v1_put_object(&c->r->body, NULL);
-    v1_put_int(&c->r->body, "id", id);
-    v1_put_object_end(&c->r->body);
+    if (!V1_FAILS(c, admin_add_watch_rule, &rule, &id))
+        v1_answer_id(c, id);
 }
 
 static void answer_change_rule(struct v1_call *c)
@@ -125,13 +116,7 @@ static void answer_change_rule(struct v1_call *c)
         v1_set_no_content(c);
 }
 
-static void answer_remove_rule(struct v1_call *c)
-{
-    int64_t id = v1_path_id(c, 0);
-
-    if (!V1_FAILS(c, admin_remove_watch_rule, id))
-        v1_set_no_content(c);
-}
+V1_ID_ANSWER(answer_remove_rule, admin_remove_watch_rule)
 
 static void put_open(struct buf *b, const struct open_alarm *alarm)
 {
@@ -158,12 +143,7 @@ static void answer_open(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_open_alarms(c->admin, c->actor, &list, &c->why)))
         return;
-    v1_put_object(&c->r->body, NULL);
-    v1_put_list(&c->r->body, "items");
-    for (size_t i = 0; i < list.count; i++)
-        put_open(&c->r->body, &list.rows[i]);
-    v1_put_list_end(&c->r->body);
-    v1_put_object_end(&c->r->body);
+    V1_PUT_ITEMS(&c->r->body, list.rows, list.count, put_open);
     open_alarms_fini(&list);
 }
 

@@ -114,6 +114,31 @@ void v1_put_ints(struct buf *out, const char *name, const int64_t *v, size_t cou
     v1_put_list_end(out);
 }
 
+void v1_put_texts(struct buf *out, const char *name, const char *const *v, size_t count)
+{
+    v1_put_list(out, name);
+    for (size_t i = 0; i < count; i++)
+        v1_put_text(out, NULL, v[i]);
+    v1_put_list_end(out);
+}
+
+void v1_put_collected(struct buf *out, const char *name, struct buf *items)
+{
+    v1_put_list(out, name);
+    buf_append(out, items->data, items->len);
+    v1_put_list_end(out);
+    out->failed |= buf_failed(items);
+    buf_fini(items);
+}
+
+void v1_answer_id(struct v1_call *c, int64_t id)
+{
+    c->r->status = 201;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_int(&c->r->body, "id", id);
+    v1_put_object_end(&c->r->body);
+}
+
 static void put_scope(void *arg, const char *name)
 {
     v1_put_text(arg, NULL, name);

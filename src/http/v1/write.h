@@ -25,6 +25,9 @@ void v1_put_list_end(struct buf *out);
 void v1_put_items(struct buf *out);     /* {"items":[ */
 void v1_put_items_end(struct buf *out); /* ]} */
 void v1_put_ints(struct buf *out, const char *name, const int64_t *v, size_t count);
+/* Of items with commas between; frees them. */
+void v1_put_collected(struct buf *out, const char *name, struct buf *items);
+void v1_put_texts(struct buf *out, const char *name, const char *const *v, size_t count);
 void v1_put_scopes(struct buf *out, const char *name, unsigned scopes); /* their names */
 /* A list of what stands between the commas of `text`, but for blanks; NULL is an empty one. */
 void v1_put_parts(struct buf *out, const char *name, const char *text);
@@ -42,6 +45,15 @@ void v1_put_parts(struct buf *out, const char *name, const char *text);
         V1_PUT_EACH(out, items, count, put);                                                                           \
         v1_put_list_end(out);                                                                                          \
     } while (0)
+
+/* A whole answer: {"items":[...]}; {"id":...}, with 201. */
+#define V1_PUT_ITEMS(out, items, count, put)                                                                           \
+    do {                                                                                                               \
+        v1_put_items(out);                                                                                             \
+        V1_PUT_EACH(out, items, count, put);                                                                           \
+        v1_put_items_end(out);                                                                                         \
+    } while (0)
+void v1_answer_id(struct v1_call *c, int64_t id);
 
 /* Ends a page, which v1_put_items began, with the total where that was asked for. `next` NULL: there is no more. */
 void v1_end_page(struct v1_call *c, const struct v1_page *page, const struct v1_cursor *next);
