@@ -35,6 +35,8 @@ static const struct {
     {"shardwheel_role", 0},
     {"shardwheel_token", 0},
     {"shardwheel_channel", 0},
+    {"shardwheel_rule", 0},
+    {"shardwheel_outside", 0},
     {"shardwheel_told", 0},
     {"shardwheel_cluster", 0},
     {"shardwheel_shard", 0},

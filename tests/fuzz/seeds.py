@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes inputs of a fuzz target into a folder: of http_handlers the requests of tests/vectors and of the OpenAPI
 document, of coord the ways that a session with ZooKeeper takes, of oidc_answers and directory_answers what
-providers of logins answer, of mapping rules and groups.
+providers of logins answer, of mapping rules and groups, of alarm_documents rules and channels.
 
 usage: tests/fuzz/seeds.py TARGET FOLDER
 then   build/asan/TARGET_fuzz -merge=1 tests/fuzz/corpus/TARGET FOLDER
@@ -345,9 +345,37 @@ def mapping(path):
                         for rule in rules for some in groups for case in (0, 1)])
 
 
+# ---- alarm_documents -------------------------------------------------------------------------------------------------
+
+
+def alarm_documents(path):
+    kinds = ("no_success", "long_run", "not_done", "few_executors", "late_shard", "x")
+    rules = [{"kind": kind, **more} for kind in kinds
+             for more in ({"limit": 60}, {"limit": 0}, {"limit": 99999999}, {"doneBy": "07:30"}, {"doneBy": "24:00"},
+                          {"limit": 600, "tag": "pay"}, {"limit": 600, "group": "app"}, {"limit": 600, "tag": "a,b"},
+                          {"limit": 600, "tag": None, "group": None}, {"limit": 600, "doneBy": "00:00"}, {})]
+    rules += [{"limit": 60}, {"doneBy": "23:59"}, {"tag": "x" * 101}, {"group": "y" * 65}, [],
+              {"kind": 7, "limit": "1"}]
+    channels = [{"name": "ops", "kind": kind, "url": target, **more}
+                for kind in ("json", "slack", "dingtalk", "wecom", "feishu", "mail")
+                for target in ("https://hooks.example.com/x", "http://10.0.0.1/", "ftp://x", "https://a b", "")
+                for more in ({}, {"secret": "s", "groups": ["app"], "tags": ["pay", "x"]}, {"quiet": None},
+                             {"quiet": "22:00-07:00/Asia/Shanghai"}, {"name": ""})]
+    channels += [{"name": "x"}, {"tags": ["a,b"]}, {"groups": []}, {"quiet": "22:00-07:00/UTC"}]
+    inputs = []
+    for who in (WHO["admin"], WHO["user"], WHO["real"], WHO["token"]):
+        for i, (first, documents) in enumerate([(0, rules), (2, channels)]):
+            for k, document in enumerate(documents if who == WHO["admin"] else documents[:9]):
+                for call in (first, first + 1, first // 2 + 4):
+                    world = bytes([who * 8 + k % 8, k % 4, 0, 0]) + (k * 7 + i).to_bytes(4, "little")
+                    inputs.append(world + bytes([call]) + json.dumps(document, ensure_ascii=False).encode())
+    return write(path, inputs)
+
+
 def main():
     makers = {"http_handlers": http_handlers, "coord": coord, "oidc_answers": oidc_answers,
-              "directory_answers": directory_answers, "mapping": mapping}
+              "directory_answers": directory_answers, "mapping": mapping,
+              "alarm_documents": alarm_documents}
     if len(sys.argv) != 3 or sys.argv[1] not in makers:
         sys.exit(__doc__)
     print(f"{makers[sys.argv[1]](sys.argv[2])} inputs in {sys.argv[2]}")
