@@ -221,7 +221,7 @@ def _mysql8_command(home, folder):
 
 
 def _mysql8_template(home):
-    """The data of a server that was never used: made once and kept beside it, which takes ten times as long as a copy."""
+    """The data of a server that was never used: made once, and kept beside it."""
     template = os.path.join(home, "empty")
     with cache_lock("mysql8-empty"):
         if not os.path.exists(template):

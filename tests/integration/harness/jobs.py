@@ -32,8 +32,8 @@ class JobTables:
 
     def drop(self):
         """
-        Nobody waits for it: for a second the server still has the transaction of a node that was killed. Where the server
-        is stopped first, the tables are gone with it.
+        Nobody waits for it: for a second the server still has the transaction of a node that was killed. Where the
+        server is stopped first, the tables are gone with it.
         """
         self.connection.close()
         threading.Thread(target=self._drop, daemon=True).start()
