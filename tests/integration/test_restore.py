@@ -70,7 +70,7 @@ def test_nothing_from_before_a_restore_is_sent_again(cluster):
     soon = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(time.time() + 20))
     assert cluster.ctl("trigger", str(long_run), "--at", soon).returncode == 0
     tables.execute("INSERT INTO shardwheel_session VALUES "
-                   "(REPEAT('a', 64), 1, REPEAT('b', 64), 1, 1, 1 << 60, 1, '', '')")
+                   "(REPEAT('a', 64), 1, REPEAT('b', 64), 1, 1, 1 << 60, 1, '', '', NULL)")
 
     backup = dump(cluster)
     assert nodes[0].post("/api/callback", [callback_entry(running)], TOKEN).code == 200  # is lost with the restore
