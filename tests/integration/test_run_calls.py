@@ -4,6 +4,7 @@ import pytest
 
 from harness.cluster import TOKEN
 from harness.executors import Reply, callback_entry
+from harness.v1 import Api, add_token, add_user
 
 PATHS = ("/run", "/kill", "/log")
 
@@ -74,6 +75,32 @@ def test_log_that_is_not_there(run):
     executor.replies["/log"] = Reply({"code": 500, "msg": "The access token is wrong."})
     done = world.ctl("log", str(log_id))
     assert done.returncode == 1 and "cannot be read: The access token is wrong." in done.stderr
+
+
+def test_reasons_have_codes(run):
+    world, executor, node, first = run
+    api = Api(node, add_token(world.tables, add_user(world.tables, "reasons", role=1)))
+    group = world.tables.log(first)["job_group"]
+    dead = world.tables.add_group("dead", ["http://127.0.0.1:1"])
+
+    def outcome(group, reply=None, result=None):
+        executor.replies["demoJobHandler"] = reply or Reply()
+        job, _ = world.tables.add_single_fire(group, 2)
+        log_id = world.tables.wait_logs(job, "trigger_code = 200" if result else "trigger_code > 200")[0]["id"]
+        if result:
+            assert node.post("/api/callback", [callback_entry(log_id, *result)], TOKEN).code == 200
+            world.tables.wait_logs(job, "handle_code > 0")
+        told = api.good("GET", f"/runs/{log_id}")["outcome"]
+        return told["code"], told.get("reasonCode"), told.get("reasonValue")
+
+    assert outcome(dead) == ("undelivered", "connection-refused", None)
+    assert outcome(group, Reply("busy", status=503)) == ("undelivered", "http-status", "503")
+    assert outcome(group, Reply({"code": 500, "msg": "job handler [h<1>] not found."})) == (
+        "undelivered", "no-handler", "h<1>")
+    assert outcome(group, Reply({"code": 500, "msg": "block strategy effect：Discard Later"})) == (
+        "blocked", "block-discard-later", None)
+    assert outcome(group, result=(500, "script exit value(3) is failed")) == ("failed", "script-exit", "3")
+    assert outcome(group, result=(500, "my own words: Connection refused")) == ("failed", None, None)
 
 
 def test_log_is_followed_until_the_run_has_ended(run):

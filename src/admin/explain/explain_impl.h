@@ -131,6 +131,8 @@ const struct explain_outage *explain_find_hold(const struct explain_facts *facts
 /* How long the tag is that the text begins with; 0: none of those that admins and executors write into messages. Others
  * are what a program had to say: List<String>, Thing.<init>. */
 size_t explain_measure_tag(const char *at, size_t left);
+/* Appends what is between tags, cut: text.c. */
+void explain_put_plain(struct buf *out, const char *text, const char *end);
 /* Appends the reason that trigger_msg or handle_msg ends with, as plain text, cut: text.c. */
 void explain_put_reason(struct buf *out, const char *text);
 /* How a row that is over, or runs, stands. Pure; it borrows the row's texts. */

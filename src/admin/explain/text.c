@@ -54,7 +54,7 @@ size_t explain_measure_tag(const char *at, size_t left)
     return 0;
 }
 
-static void put_plain(struct buf *out, const char *text, const char *end)
+void explain_put_plain(struct buf *out, const char *text, const char *end)
 {
     static const char *const entities[][2] = {
         {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}};
@@ -87,7 +87,7 @@ void explain_put_reason(struct buf *out, const char *text)
     while (end - text >= 4 && strncmp(end - 4, "<br>", 4) == 0)
         end -= 4;
     text = find_last(text, end, "<br>");
-    put_plain(out, skip_label(text, end), end);
+    explain_put_plain(out, skip_label(text, end), end);
     /* Sentences of ours end by themselves, and are one. */
     while (!buf_failed(out) && out->len > from && strchr(". \n", out->data[out->len - 1]))
         out->data[--out->len] = '\0';

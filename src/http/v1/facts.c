@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/v1/facts.h"
 
+#include "shardwheel/admin/reasons.h"
+#include "shardwheel/admin/runs.h"
+
 #include <string.h>
 
 #define FACT_MAX 1000 /* bytes of a text of an event */
@@ -241,4 +244,28 @@ void v1_put_audit(struct buf *b, const struct audit_entry *entry)
     put_side(b, "before", row->before);
     put_side(b, "after", row->after);
     v1_put_object_end(b);
+}
+
+void v1_put_outcome(struct buf *out, const struct run_row *row)
+{
+    const struct run_said said = {.state = row->state,
+                                  .trigger_code = row->trigger_code,
+                                  .handle_code = row->handle_code,
+                                  .trigger_msg = row->tail ? row->tail : row->trigger_msg,
+                                  .handle_msg = row->handle_msg};
+    struct buf reason = {0}, value = {0};
+    enum run_reason why = run_find_reason(&said, &value);
+
+    buf_append(&reason, "", 0);
+    run_put_reason(&reason, row);
+    v1_put_object(out, "outcome");
+    v1_put_text(out, "code", run_outcome_name(row));
+    v1_put_buf(out, "reason", reason.len ? reason.data : NULL, &reason);
+    if (why)
+        v1_put_text(out, "reasonCode", run_reason_name(why));
+    if (value.len)
+        v1_put_text(out, "reasonValue", value.data);
+    v1_put_object_end(out);
+    out->failed |= buf_failed(&value);
+    buf_fini(&value);
 }

@@ -11,6 +11,8 @@ void v1_put_explained(struct buf *out, const struct explain_item *item); /* Expl
 void v1_put_event(struct buf *out, const struct event_row *row);         /* Event */
 /* Text that is stored as JSON. False: it is no object. */
 bool v1_read_object(const char *text, struct json_value *root);
+struct run_row;
+void v1_put_outcome(struct buf *out, const struct run_row *row);     /* the member "outcome" of a Run */
 void v1_put_audit(struct buf *out, const struct audit_entry *entry); /* AuditRow */
 
 #endif

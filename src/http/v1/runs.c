@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs: lists, one, its log at the executor, stop, clear. */
-#include "http/v1/write.h"
+#include "http/v1/facts.h"
 #include "shardwheel/admin/runs.h"
 
 #include <stdio.h>
@@ -31,17 +31,6 @@ static void put_sentence(struct buf *out, const struct run_row *row)
     v1_put_buf(out, "sentence", text.data, &text);
 }
 
-static void put_outcome(struct buf *out, const struct run_row *row)
-{
-    struct buf reason = {0};
-
-    run_put_reason(&reason, row);
-    v1_put_object(out, "outcome");
-    v1_put_text(out, "code", run_outcome_name(row));
-    v1_put_buf(out, "reason", reason.len ? reason.data : NULL, &reason);
-    v1_put_object_end(out);
-}
-
 static void put_names(struct buf *out, const struct run_list *list, const struct run_row *row)
 {
     const struct name_row *job = names_find(&list->jobs, row->job_id);
@@ -62,7 +51,7 @@ static void put_facts(struct buf *out, const struct run_row *row, const struct r
     v1_put_int(out, "lateSeconds", run_get_late_s(marks));
     v1_put_int_if(out, "durationSeconds", duration_s >= 0, duration_s);
     v1_put_int(out, "skipped", marks->skipped);
-    put_outcome(out, row);
+    v1_put_outcome(out, row);
     v1_put_int_if(out, "retryRunId", marks->retry_log, marks->retry_log);
 }
 

@@ -2,6 +2,7 @@
 /* The OpenAPI document has every route of api/v1 and no other, and refers to nothing that is not there. */
 #include "http/v1/v1.h"
 #include "shardwheel/admin/explain.h"
+#include "shardwheel/admin/reasons.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/route.h"
 #include "shardwheel/store/job.h"
@@ -211,6 +212,12 @@ static const char *get_cause(size_t i)
     return explain_cause_name((enum explain_cause)(i + 1));
 }
 
+/* Likewise. */
+static const char *get_run_reason(size_t i)
+{
+    return run_reason_name((enum run_reason)(i + 1));
+}
+
 static void every_reason_is_described(void **state)
 {
     json_object *root = load_document(), *schemas = find(find(root, "components"), "schemas");
@@ -219,6 +226,7 @@ static void every_reason_is_described(void **state)
     check_names(schemas, "ExplainReason", WHY_REASONS, get_reason);
     check_names(schemas, "ExplainOrigin", ORIGINS, get_origin);
     check_names(schemas, "ExplainCause", CAUSES - 1, get_cause);
+    check_names(schemas, "RunReason", REASONS - 1, get_run_reason);
     json_object_put(root);
 }
 

@@ -9,6 +9,7 @@
 import { durationText } from './duration'
 import { pickZone, serverZone, zoneChoice } from './zone'
 import { translate } from '@/i18n'
+import { reasonWords } from '@/model/reason-words'
 import { partsOfRun, stateOfRun, type RunLike } from '@/model/run-words'
 import { isOdd, type TickData } from '@/model/ticks'
 import { showInstant } from '@/model/time'
@@ -29,7 +30,8 @@ export function runSentence(run: RunLike, now = Date.now()): string {
       : parts.skipped > 1
         ? translate('states.word.skippedMany', { n: parts.skipped })
         : translate(`states.outcome.${code}`, { time })
-  const first = parts.reason ? translate('states.word.reason', { text, reason: parts.reason }) : text
+  const reason = parts.code ? reasonWords(parts.code, parts.value, translate) : parts.reason
+  const first = reason ? translate('states.word.reason', { text, reason }) : text
   const more = [first]
   if (parts.lateSeconds) more.push(translate('states.word.late', { time: secondsText(parts.lateSeconds) }))
   if (parts.isRetried) more.push(translate('states.word.retried'))

@@ -30,6 +30,16 @@ test('the reason is one line, and only where it went wrong', () => {
   expect(shortReason('x'.repeat(500))).toHaveLength(200)
 })
 
+test('a reason that the server knows is a code, but for what the outcome says already', () => {
+  const of = (outcome: RunLike['outcome']) => partsOfRun({ ...RUN, state: 'failed', outcome }, NOW)
+  const status = of({ code: 'undelivered', reason: 'HTTP status 503', reasonCode: 'http-status', reasonValue: '503' })
+  expect(status).toMatchObject({ code: 'http-status', value: '503', reason: 'HTTP status 503' })
+  expect(of({ code: 'failed', reason: 'boom' })).toMatchObject({ code: undefined, reason: 'boom' })
+  const timeout = of({ code: 'timeout', reason: 'job execute timeout', reasonCode: 'time-limit' })
+  expect(timeout).toMatchObject({ code: undefined, reason: '' })
+  expect(of({ code: 'timeout', reason: 'of its own' }).reason).toBe('of its own')
+})
+
 test('the tick: late, retried, refused by the block strategy', () => {
   expect(stateOfRun(RUN)).toBe('success')
   expect(stateOfRun({ ...RUN, lateSeconds: 4 })).toBe('late')

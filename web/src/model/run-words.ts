@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** run-words: which parts the sentence of a run has, and which tick it is. Pure. */
 import type { Schemas } from '@/api/client'
+import type { RunReason } from './reason-words'
 import { tickOfRun, type TickState } from './ticks'
 
 /** What runs of a list and the newest runs of a job have in common. */
@@ -13,6 +14,9 @@ export interface RunParts {
   /** How long it took, or has taken so far. */
   seconds: number | null
   reason: string
+  /** In place of the reason, where the server knows it. */
+  code: RunReason | undefined
+  value: string | undefined
   lateSeconds: number
   skipped: number
   isRetried: boolean
@@ -29,6 +33,15 @@ export function shortReason(reason: string | null): string {
   return line.length > REASON_CHARS ? `${line.slice(0, REASON_CHARS - 1)}…` : line
 }
 
+/** The words of these outcomes say it already. */
+const SAID: Partial<Record<RunLike['outcome']['code'], RunReason>> = {
+  timeout: 'time-limit',
+  blocked: 'block-discard-later',
+  replaced: 'block-cover-early',
+  unknown: 'delivery-unknown',
+  lost: 'lost',
+}
+
 export function isOver(run: Pick<RunLike, 'state'>): boolean {
   return !['planned', 'sending', 'waiting', 'running'].includes(run.state)
 }
@@ -36,10 +49,14 @@ export function isOver(run: Pick<RunLike, 'state'>): boolean {
 export function partsOfRun(run: RunLike, now: number): RunParts {
   const runs = run.outcome.code === 'running' && run.triggerTime !== null
   const since = runs ? Math.max(0, Math.floor((now - Date.parse(run.triggerTime!)) / 1000)) : null
-  const saysReason = !['success', 'running', 'planned', 'sending'].includes(run.outcome.code)
+  const { code, reasonCode, reasonValue } = run.outcome
+  const isSaid = reasonCode !== undefined && SAID[code] === reasonCode
+  const saysReason = !isSaid && !['success', 'running', 'planned', 'sending'].includes(code)
   return {
     seconds: runs ? since : run.durationSeconds,
     reason: saysReason ? shortReason(run.outcome.reason) : '',
+    code: saysReason ? reasonCode : undefined,
+    value: reasonValue,
     lateSeconds: run.lateSeconds,
     skipped: run.state === 'skipped' ? run.skipped : 0,
     isRetried: run.retryRunId !== null,
