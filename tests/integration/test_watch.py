@@ -191,7 +191,7 @@ def test_tags_route_and_quiet_hours_hold_back(world, hooks):
     gone = admin.good("POST", "/alarms/channels", {**channel, "name": "gone"}, status=201)["id"]
     listed = {c["name"]: c for c in admin.good("GET", "/alarms/channels")["items"]}
     assert listed["n"]["tags"] == ["night"] and listed["quiet"]["quiet"] == quiet and listed["all"]["quiet"] is None
-    wait_until(lambda: "count=4" in node.log_text(), TURN, "the channels to be used")
+    wait_until(lambda: "settings_and_console=4" in node.log_text(), TURN, "the channels to be used")
 
     night = old_job(tables, group, {"success_within_s": 3600, "tags": "night"})
     ends = old_job(tables, group, {"success_within_s": 3600, "tags": "day"})

@@ -37,7 +37,7 @@ class Stage:
         self._add_jobs()
         self.nodes = [world.node("node-a"), world.node("node-b")]
         self._add_users()
-        self.kept_run = self._add_kept_run()
+        self.runs = {"kept": self._add_kept_run(), "late": self._add_late_run()}
         admins = [f"{node.url}/xxl-job-admin" for node in self.nodes]
         self.executor = JavaExecutor(world.folder, "3.3.2", java_classpath("3.3.2"), admins, APP, TOKEN)
         world.others.append(self.executor)
@@ -73,6 +73,14 @@ class Stage:
             "text_bytes": len(text), "is_cut": 1, "data": data})
         return run
 
+    def _add_late_run(self):
+        """A run of yesterday: due at midnight in Shanghai, sent 5 s later, ended 75 s later still."""
+        due = (int(time.time()) // 86400 - 1) * 86400 + 16 * 3600
+        sent, ended = (time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(due + after)) for after in (5, 80))
+        return self.tables.add_log(
+            self.jobs["stopped"], job_group=self.group, executor_address="http://127.0.0.1:1/", trigger_time=sent,
+            trigger_msg=f"<!--sw:p:{due + 5}:1:O{due}-->", handle_code=200, handle_time=ended)
+
     def job(self, key, name, handler="demoJobHandler", running=1, group=None, **columns):
         self.jobs[key] = self.tables.add_job(
             group or self.group, handler, **{"job_desc": name, "trigger_status": running, "author": "ann", **columns})
@@ -101,7 +109,7 @@ class Stage:
         return {
             "nodes": [{"name": node.name, "url": f"{node.url}/xxl-job-admin"} for node in self.nodes],
             "password": PASSWORD, "group": {"id": self.group, "appname": APP}, "jobs": self.jobs, "users": self.users,
-            "runs": {"kept": self.kept_run}, "language": language, "out": out,
+            "runs": self.runs, "language": language, "out": out,
         }
 
 

@@ -77,4 +77,10 @@ export default {
       'never-sent': 'The run was not sent to an executor, so there is no log.',
     },
   },
+  times: {
+    late: '{time} late: due {from}, sent {to}',
+    ran: 'ran {time}: sent {from}, ended {to}',
+    running: 'running for {time}: sent {from}',
+    hint: 'By the second, as the log has it.',
+  },
 }

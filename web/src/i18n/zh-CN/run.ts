@@ -71,4 +71,10 @@ export default {
       'never-sent': '运行没有下发到执行器，因此没有日志。',
     },
   },
+  times: {
+    late: '晚 {time}：计划 {from}，发送 {to}',
+    ran: '运行 {time}：发送 {from}，结束 {to}',
+    running: '已运行 {time}：发送 {from}',
+    hint: '精确到秒，与调度日志一致。',
+  },
 }

@@ -71,4 +71,10 @@ export default {
       'never-sent': '執行沒有派送到執行器，因此沒有日誌。',
     },
   },
+  times: {
+    late: '晚 {time}：計劃 {from}，傳送 {to}',
+    ran: '執行 {time}：傳送 {from}，結束 {to}',
+    running: '已執行 {time}：傳送 {from}',
+    hint: '精確到秒，與調度日誌一致。',
+  },
 }
