@@ -379,6 +379,8 @@ static const struct route routes[] = {
     OURS("/executors/{id}"),
     OURS("/cluster"),
     OURS("/alarms"),
+    OURS("/events"),
+    OURS("/events/deliveries"),
     OURS("/users"),
     OURS("/tokens"),
     OURS("/audit"),

@@ -91,9 +91,10 @@ static void expect_head(const char *line)
 static void every_address_of_the_console_is_the_page(void **state)
 {
     static const char *const paths[] = {
-        "/jobs",      "/jobs/7",      "/jobs/7/why", "/jobs/7/glue", "/runs",  "/runs/9",
-        "/executors", "/executors/3", "/cluster",    "/alarms",      "/users", "/tokens",
-        "/audit",     "/settings",    "/import",     "/account",     "/jobs/", "//jobs///7/why",
+        "/jobs",    "/jobs/7",    "/jobs/7/why",    "/jobs/7/glue", "/runs",
+        "/runs/9",  "/executors", "/executors/3",   "/cluster",     "/alarms",
+        "/users",   "/tokens",    "/audit",         "/settings",    "/import",
+        "/account", "/jobs/",     "//jobs///7/why", "/events",      "/events/deliveries",
     };
     static const char *const contexts[] = {"", "/xxl-job-admin", "/ctx"};
     char path[200];
