@@ -55,7 +55,11 @@ const inlines = (tokens) => tokens.flatMap((token) => token.children ?? [])
 function turnLinks(page, pages, images) {
   let dropped = false
   for (const token of inlines(page.tokens)) {
-    if (token.type === 'image') images.add(token.attrGet('src'))
+    if (token.type === 'image') {
+      // The mark is the console's, which lies above.
+      if (token.attrGet('src') === '../web/public/favicon.svg') token.attrSet('src', '../favicon.svg')
+      else images.add(token.attrGet('src'))
+    }
     if (token.type === 'link_close' && dropped) {
       token.type = 'text'
       dropped = false

@@ -11,9 +11,12 @@
 
 /* As web/public/favicon.svg. */
 static const char icon[] =
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><circle cx='16' cy='16' r='13' fill='non"
-    "e' stroke='#2f6f8f' stroke-width='4' stroke-dasharray='14 6.4'/><path d='M16 9v7l5 3' fill='none' st"
-    "roke='#2f6f8f' stroke-width='3' stroke-linecap='round'/></svg>";
+    "<svg xmlns='http://www.w3.org/2000/svg' width='48' height='48' viewBox='0 0 32 32'><path fill='#2b86"
+    "ad' d='M18.2 1.2A13.5 13.5 0 0 1 27.7 6.7L21.7 11.1A6 6 0 0 0 17.4 8.6zM28.3 10.5A13.5 13.5 0 0 1 28"
+    ".3 21.5L21.5 18.4A6 6 0 0 0 21.5 13.6zM26.9 23.9A13.5 13.5 0 0 1 17.4 29.4L16.6 22A6 6 0 0 0 20.9 19"
+    ".5zM14.6 29.4A13.5 13.5 0 0 1 5.1 23.9L11.1 19.5A6 6 0 0 0 15.4 22zM3.7 21.5A13.5 13.5 0 0 1 3.7 10."
+    "5L10.5 13.6A6 6 0 0 0 10.5 18.4zM5.1 8.1A13.5 13.5 0 0 1 14.6 2.6L15.4 10A6 6 0 0 0 11.1 12.5zM16 13"
+    "a3 3 0 1 0 0 6 3 3 0 0 0 0-6z'/></svg>";
 
 static const struct web_file *find_file(const struct route_call *call)
 {
