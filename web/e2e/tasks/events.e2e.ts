@@ -80,7 +80,7 @@ test.each<Language>(['en', 'zh-CN', 'zh-TW'])('tell a service of events, %s', { 
       await p.click(part(p, name, 'hook-deliveries'))
       await p.see(p.page.locator('[data-test="delivery"][data-state="sent"]'))
       expect(await findViolations(p)).toEqual([])
-      await p.click(p.get('delivery-show'))
+      await p.click(p.get('delivery-show').first())
       await p.see(p.get('delivery-body').filter({ hasText: '"run_ended"' }))
       expect(p.page.url()).toContain('show=')
       expect(await findViolations(p)).toEqual([])

@@ -53,7 +53,7 @@ export default {
   show: 'Show',
   showOf: 'Show delivery {id}',
   resend: 'Send again',
-  resendOf: 'Send delivery {id} again',
+  resendOf: 'Send again delivery {id}',
   title: 'Delivery {id}',
   made: 'Happened',
   sentAt: 'Delivered',
