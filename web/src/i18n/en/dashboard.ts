@@ -2,6 +2,7 @@
 export default {
   jobs: 'no jobs | 1 job | {n} jobs',
   stopped: '{n} stopped',
+  flows: 'no flows | 1 flow | {n} flows',
   running: 'no runs in progress | 1 run in progress | {n} runs in progress',
   executors: 'no executors | 1 executor | {n} executors',
   span: { '6h': '6 hours', '24h': '24 hours', '8d': '8 days' },

@@ -23,6 +23,15 @@ export function useHealth() {
   })
 }
 
+/** A page of the flows: how many there are, at least. */
+export function useFlows() {
+  return useQuery({
+    queryKey: ['flows', 'count'],
+    queryFn: ({ signal }) => ask(() => api.GET('/api/v1/flows', { params: { query: { limit: 100 } }, signal })),
+    staleTime: 60_000,
+  })
+}
+
 /** Administrators see which secrets everybody knows. */
 export function useWeakSecrets() {
   const { isAdmin } = useSession()
