@@ -86,25 +86,41 @@ static void on_done(void *arg, struct event_post *post)
     x->of->done_count++;
 }
 
-static struct lane *find_lane(struct events *v, const struct hook_row *hook, struct errctx *ec)
+/* Those of webhooks that are gone, or have another URL by now. */
+static void retire_lanes(struct events *v, const struct hook_rows *hooks)
 {
-    struct lane *unused = NULL;
-
     for (size_t i = 0; i < ARRAY_LEN(v->lanes); i++) {
         struct lane *lane = &v->lanes[i];
-        if (lane->hook_id == hook->id && !lane->is_old) {
-            if (strcmp(lane->target->url, hook->target) == 0)
-                return lane;
-            lane->is_old = true;
-            if (lane->under_way == 0)
-                free_lane(v, lane);
-        }
-        unused = !lane->hook_id && !unused ? lane : unused;
+        bool is_used = false;
+        for (size_t k = 0; k < hooks->count && lane->hook_id; k++)
+            is_used |= hooks->rows[k].id == lane->hook_id && strcmp(hooks->rows[k].target, lane->target->url) == 0;
+        if (!lane->hook_id || is_used)
+            continue;
+        lane->is_old = true;
+        if (lane->under_way == 0)
+            free_lane(v, lane);
     }
-    if (!unused || hook_target_create(v->http, hook->target, &unused->target, ec))
-        return NULL;
+}
+
+static enum err find_lane(struct events *v, const struct hook_row *hook, struct lane **out, struct errctx *ec)
+{
+    struct lane *unused = NULL;
+    enum err e;
+
+    for (size_t i = 0; i < ARRAY_LEN(v->lanes); i++) {
+        *out = &v->lanes[i];
+        if ((*out)->hook_id == hook->id && !(*out)->is_old)
+            return ERR_OK;
+        unused = (*out)->hook_id ? unused : *out;
+    }
+    if (!unused) /* for as long as requests to URLs of before take */
+        return err_set(ec, ERR_BUSY, "webhook %" PRId64 " was changed too often in a moment", hook->id);
+    e = hook_target_create(v->http, hook->target, &unused->target, ec);
+    if (e)
+        return e;
     unused->hook_id = hook->id;
-    return unused;
+    *out = unused;
+    return ERR_OK;
 }
 
 static size_t count_busy(const struct events *v, int64_t hook_id, int64_t ids[SENDING_MAX])
@@ -152,14 +168,15 @@ static enum err look_for(struct events *v, struct store_session *s, const struct
     int64_t busy[SENDING_MAX];
     size_t n = count_busy(v, hook->id, busy), most = hook->failures ? 1 : EVENTS_AT_ONCE;
     struct hook_events due = {0};
-    struct lane *lane;
+    struct lane *lane = NULL;
     enum err e;
 
     if (!hook->enabled || hook->wait_ms > 0 || n >= most)
         return ERR_OK;
     e = store_load_due_events(s, hook->id, busy, n, most - n, &due, ec);
-    lane = !e && due.count > 0 ? find_lane(v, hook, ec) : NULL;
-    for (size_t i = 0; i < due.count && lane; i++)
+    if (!e && due.count > 0)
+        e = find_lane(v, hook, &lane, ec);
+    for (size_t i = 0; i < due.count && !e; i++)
         start(v, hook, lane, &due.rows[i]);
     hook_events_fini(&due);
     return e;
@@ -170,8 +187,12 @@ static enum err look(struct events *v, struct store_session *s, struct errctx *e
     struct hook_rows hooks = {0};
     enum err e = store_load_hooks(s, /*counts=*/false, &hooks, ec);
 
-    for (size_t i = 0; i < hooks.count && i < HOOKS_MAX && !e; i++)
-        e = look_for(v, s, &hooks.rows[i], ec);
+    if (!e)
+        retire_lanes(v, &hooks);
+    for (size_t i = 0; i < hooks.count && i < HOOKS_MAX && e != ERR_LOST; i++) { /* one stands in no other's way */
+        enum err one = look_for(v, s, &hooks.rows[i], ec);
+        e = one ? one : e;
+    }
     hook_rows_fini(&hooks);
     return e;
 }

@@ -47,6 +47,7 @@ class Webhooks:
         self.refused = []  # (path, why)
         self.replies = {}
         self.hanging = set()
+        self.hung = []  # names of calls that came to them
         self.release = threading.Event()
         self.ca = _make_certificate(tls) if tls else None
         self._server = None
@@ -96,6 +97,7 @@ class Webhooks:
                     dict(handler.headers), body)
         name = parts.path[1:]
         if name in self.hanging:
+            self.hung.append(name)
             self.release.wait()
             return
         kind = name.split("-")[0]
