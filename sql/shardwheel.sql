@@ -515,7 +515,8 @@ CREATE TABLE IF NOT EXISTS shardwheel_delivery (
   error VARCHAR(300) NOT NULL COMMENT 'of the last try; empty: it went well',
   PRIMARY KEY (id),
   UNIQUE KEY shardwheel_delivery_run (log_id, hook_id, code),
-  KEY shardwheel_delivery_line (hook_id, state, line, id),
+  KEY shardwheel_delivery_wait (hook_id, state, id),
+  KEY shardwheel_delivery_next (hook_id, state, next_ms, line),
   KEY shardwheel_delivery_job (line, id),
   KEY shardwheel_delivery_ended (state, ended_ms)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -112,7 +112,8 @@ struct hook_event {
 STORE_LIST(hook_events, struct hook_event, rows);
 MUST_CHECK enum err store_load_hook_event(struct store_session *s, int64_t id, struct hook_events *out,
                                           struct errctx *ec);
-/* Of that webhook those that are due, the oldest of their lines, at most `max` but for those of `busy`. */
+/* Of that webhook those that are due, the oldest of their lines, at most `max` but for those of `busy`. Looks at the
+ * thousand that have waited for longest, without lines of which one waits for its time. */
 MUST_CHECK enum err store_load_due_events(struct store_session *s, int64_t hook_id, const int64_t *busy,
                                           size_t busy_count, size_t max, struct hook_events *out, struct errctx *ec);
 

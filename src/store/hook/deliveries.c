@@ -7,6 +7,8 @@
 #include "store/conn/rows.h"
 #include "store/people/audit.h"
 
+#define LOOK_MAX 1000 /* events that wait, among which those that are due are looked for */
+
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 
 #define DELIVERIES                                                                                                     \
@@ -108,12 +110,15 @@ enum err store_load_hook_event(struct store_session *s, int64_t id, struct hook_
 enum err store_load_due_events(struct store_session *s, int64_t hook_id, const int64_t *busy, size_t busy_count,
                                size_t max, struct hook_events *out, struct errctx *ec)
 {
+    /* Of the oldest ones alone: there may be very many. A line is left out while one of it waits for its time. */
     struct sqlbuf *q = store_sql(
         s,
         EVENT_COLUMNS
-        "(SELECT MIN(id) AS id FROM shardwheel_delivery WHERE hook_id = ? AND state = 0 GROUP BY line) oldest "
-        "JOIN shardwheel_delivery d ON d.id = oldest.id" EVENT_FACTS "WHERE d.next_ms <= " STORE_NOW_MS,
-        hook_id);
+        "(SELECT MIN(w.id) AS id FROM (SELECT id, line FROM shardwheel_delivery FORCE INDEX (shardwheel_delivery_wait) "
+        "WHERE hook_id = ? AND state = 0 AND line NOT IN (SELECT line FROM shardwheel_delivery WHERE hook_id = ? AND "
+        "state = 0 AND next_ms > " STORE_NOW_MS ") ORDER BY id LIMIT ?) w GROUP BY w.line) oldest JOIN "
+        "shardwheel_delivery d ON d.id = oldest.id" EVENT_FACTS "WHERE d.state = 0",
+        hook_id, hook_id, LOOK_MAX);
 
     if (busy_count)
         sql_put(q, " AND d.id NOT IN (?)", sql_list(busy, busy_count));
