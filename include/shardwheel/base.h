@@ -20,6 +20,14 @@
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* NAME_fini of a struct NAME that owns one thing: end(member) frees it, and all becomes zero. */
+#define FINI_BY(end, name, member)                                                                                     \
+    void name##_fini(struct name *it)                                                                                  \
+    {                                                                                                                  \
+        end(it->member);                                                                                               \
+        *it = (struct name){0};                                                                                        \
+    }
+
 /* ---- errors ------------------------------------------------------------------------------------------------ */
 
 /* Codes say what the caller can do; the text of errctx says what happened. */

@@ -18,8 +18,4 @@ enum err access_copy(struct admin *a, struct access_copy *out, struct errctx *ec
     return ERR_OK;
 }
 
-void access_copy_fini(struct access_copy *copy)
-{
-    executor_access_unref(copy->access);
-    *copy = (struct access_copy){0};
-}
+FINI_BY(executor_access_unref, access_copy, access)

@@ -48,11 +48,7 @@ int64_t shard_get_held_ms(const struct shard_view *shard, int64_t now_ms)
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-void cluster_nodes_fini(struct cluster_nodes *nodes)
-{
-    free(nodes->rows);
-    *nodes = (struct cluster_nodes){0};
-}
+FINI_BY(free, cluster_nodes, rows)
 
 static enum err load_nodes(struct store_session *s, struct cluster_nodes *out, struct errctx *ec)
 {

@@ -20,11 +20,7 @@ enum err chooser_init(struct chooser *c, size_t count, bool in_cluster, const ch
     return c->list ? ERR_OK : ERR_NOMEM;
 }
 
-void chooser_fini(struct chooser *c)
-{
-    free(c->list);
-    *c = (struct chooser){0};
-}
+FINI_BY(free, chooser, list)
 
 bool chooser_is_fine(const struct chooser *c)
 {

@@ -314,8 +314,4 @@ void answer_parse(int http_status, const char *body, size_t len, const char *pat
     }
 }
 
-void answer_fini(struct answer *answer)
-{
-    free(answer->text);
-    *answer = (struct answer){0};
-}
+FINI_BY(free, answer, text)

@@ -273,11 +273,7 @@ bool curl_call_set_request(struct curl_call *call, const struct http_request *re
 
 /* ---- whom -------------------------------------------------------------------------------------------------------- */
 
-void curl_peer_fini(struct curl_peer *peer)
-{
-    free(peer->host);
-    *peer = (struct curl_peer){0};
-}
+FINI_BY(free, curl_peer, host)
 
 enum err curl_peer_learn(struct curl_peer *peer, const char *url)
 {

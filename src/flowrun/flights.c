@@ -87,8 +87,4 @@ int64_t flights_find_next_ms(const struct flights *f)
     return next_ms;
 }
 
-void flights_fini(struct flights *f)
-{
-    free(f->list);
-    *f = (struct flights){0};
-}
+FINI_BY(free, flights, list)

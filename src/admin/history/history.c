@@ -201,8 +201,4 @@ enum err admin_load_minutes(struct admin *a, const struct actor *actor, int64_t 
     return e;
 }
 
-void history_points_fini(struct history_points *points)
-{
-    free(points->items);
-    *points = (struct history_points){0};
-}
+FINI_BY(free, history_points, items)

@@ -46,11 +46,7 @@ void identity_cache_make_key(const struct proof *proof, char out[SECRET_HASH_MAX
     buf_fini(&text);
 }
 
-void identity_fini(struct identity *who)
-{
-    free(who->groups);
-    *who = (struct identity){0};
-}
+FINI_BY(free, identity, groups)
 
 bool identity_copy(const struct identity *from, struct identity *out)
 {

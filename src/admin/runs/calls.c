@@ -205,11 +205,7 @@ enum err admin_read_run_log(struct admin *a, const struct actor *actor, int64_t 
     return e;
 }
 
-void run_log_fini(struct run_log *log)
-{
-    free(log->text);
-    *log = (struct run_log){0};
-}
+FINI_BY(free, run_log, text)
 
 /* ---- stopping ---------------------------------------------------------------------------------------------------- */
 

@@ -52,8 +52,4 @@ void left_out_join(struct left_out *list, const struct left_out *more)
     left_out_sort(list);
 }
 
-void left_out_fini(struct left_out *list)
-{
-    free(list->jobs);
-    *list = (struct left_out){0};
-}
+FINI_BY(free, left_out, jobs)

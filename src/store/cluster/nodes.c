@@ -149,11 +149,7 @@ enum err store_withdraw_release(struct store_session *s, const char *incarnation
 
 /* ---- status -------------------------------------------------------------------------------------------------- */
 
-void cluster_status_fini(struct cluster_status *status)
-{
-    free(status->rows);
-    *status = (struct cluster_status){0};
-}
+FINI_BY(free, cluster_status, rows)
 
 static enum err load_shard_views(struct store_session *s, struct cluster_status *to, struct errctx *ec)
 {

@@ -265,11 +265,7 @@ enum err store_check_writable(struct store_session *s, struct errctx *ec)
 
 /* ---- how far they are --------------------------------------------------------------------------------------- */
 
-void passed_shards_fini(struct passed_shards *passed)
-{
-    free(passed->until_s);
-    *passed = (struct passed_shards){0};
-}
+FINI_BY(free, passed_shards, until_s)
 
 static enum err make_passed(struct passed_shards *passed, int shards, struct errctx *ec)
 {

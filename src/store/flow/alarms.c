@@ -78,11 +78,7 @@ enum err store_load_flow_alarm(struct store_session *s, int64_t id, struct flow_
     return e && e != ERR_NOTFOUND ? err_wrap(ec, e, "read what is to be told of a flow") : e;
 }
 
-void flow_alarm_fini(struct flow_alarm *alarm)
-{
-    store_free_memory(alarm->memory);
-    *alarm = (struct flow_alarm){0};
-}
+FINI_BY(store_free_memory, flow_alarm, memory)
 
 STORE_LIST_FINI(app_names, names)
 

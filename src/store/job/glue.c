@@ -34,11 +34,7 @@ enum err store_load_glue(struct store_session *s, int64_t job_id, struct glue_no
     return e ? err_wrap(ec, e, "read the source of job %" PRId64, job_id) : ERR_OK;
 }
 
-void glue_now_fini(struct glue_now *now)
-{
-    store_free_memory(now->memory);
-    *now = (struct glue_now){0};
-}
+FINI_BY(store_free_memory, glue_now, memory)
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 

@@ -17,11 +17,7 @@
 #define JAVA_SILENT_MS 6000         /* a Java admin asks for its lock every five seconds at least */
 #define JAVA_LOOK_MS 500
 
-void restore_result_fini(struct restore_result *result)
-{
-    free(result->jobs);
-    *result = (struct restore_result){0};
-}
+FINI_BY(free, restore_result, jobs)
 
 /* ---- what may have run ------------------------------------------------------------------------------------------- */
 

@@ -20,11 +20,7 @@ enum err store_load_report_days(struct store_session *s, const char *from, const
     return e ? err_wrap(ec, e, "read the log report") : ERR_OK;
 }
 
-void report_days_fini(struct report_days *days)
-{
-    free(days->items);
-    *days = (struct report_days){0};
-}
+FINI_BY(free, report_days, items)
 
 enum err store_count_all_jobs(struct store_session *s, int limit_ms, int64_t *all, int64_t *running, struct errctx *ec)
 {

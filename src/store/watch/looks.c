@@ -125,11 +125,7 @@ enum err store_load_watch_facts(struct store_session *s, enum watch_kind kind, i
     return e && e != ERR_NOTFOUND ? err_wrap(ec, e, "read of what people are told") : e;
 }
 
-void watch_facts_fini(struct watch_facts *facts)
-{
-    store_free_memory(facts->memory);
-    *facts = (struct watch_facts){0};
-}
+FINI_BY(store_free_memory, watch_facts, memory)
 
 enum err store_load_open_alarms(struct store_session *s, const int64_t *groups, size_t group_count,
                                 struct open_alarms *out, struct errctx *ec)
