@@ -239,7 +239,6 @@ struct config {
     /* Sending fires. */
     int64_t dispatch_threads;
     int64_t dispatch_per_address;
-    int64_t dispatch_queue_max;
     int64_t results_queue_max;
     bool trigger_msg_long;
 

@@ -201,8 +201,7 @@
     X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires that wait for a connection to their executor.") \
     X(DISPATCH_IN_FLIGHT, GAUGE, "shardwheel_dispatch_in_flight", "", "Requests to executors in progress.")            \
     X(RESULTS_QUEUED, GAUGE, "shardwheel_results_queued", "", "Results that are not yet committed.")                   \
-    X(DISPATCH_QUEUE_MAX, GAUGE, "shardwheel_dispatch_queue_max", "",                                                  \
-      "Maximum number of waiting fires: shardwheel.dispatch.queue-max.")                                               \
+    X(DISPATCH_QUEUE_MAX, GAUGE, "shardwheel_dispatch_queue_max", "", "Maximum number of waiting fires.")              \
     X(RESULTS_QUEUE_MAX, GAUGE, "shardwheel_results_queue_max", "",                                                    \
       "Maximum number of waiting results: shardwheel.results.queue-max. From an eighth on, fires are slowed down.")    \
     X(LATENESS, HISTOGRAM, "shardwheel_fire_lateness_seconds", "", "Start delay: from the due second to the request.") \

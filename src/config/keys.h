@@ -226,8 +226,6 @@ enum {
       "Maximum number of concurrent requests to one executor address. This many only while it answers "                \
       "quickly and no other address is busy: a slow address gets 4, and busy addresses share 40, with "                \
       "at least 4 for each.")                                                                                          \
-    X(SCHEDULE, "shardwheel.dispatch.queue-max", dispatch_queue_max, INT, "fires", "200000", 1000, 10000000, 0,        \
-      "Maximum number of fires that wait for a connection to their executor.")                                         \
     X(SCHEDULE, "shardwheel.results.queue-max", results_queue_max, INT, "results", "200000", 1000, 10000000, 0,        \
       "Maximum number of dispatch results that wait to be written, half of them for their callbacks. "                 \
       "When an eighth is used, fires are sent only as fast as results are written.")                                   \

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #define CRON_YEARS 100
+#define FIRES_WAIT_MAX 200000 /* for connections to their executors; what is more fails */
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
@@ -83,7 +84,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
     const struct config *config = node->config;
     enum err e = ERR_OK;
 
-    counters_set(&node->counters, COUNTER_DISPATCH_QUEUE_MAX, config->dispatch_queue_max);
+    counters_set(&node->counters, COUNTER_DISPATCH_QUEUE_MAX, FIRES_WAIT_MAX);
     counters_set(&node->counters, COUNTER_RESULTS_QUEUE_MAX, config->results_queue_max);
     if (config->java_guard)
         e = guard_create(node->store, node->incarnation, node->clock, &node->counters, &node->guard, ec);
@@ -132,7 +133,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
                                                     .per_address = (int)config->dispatch_per_address,
-                                                    .queue_max = (size_t)config->dispatch_queue_max,
+                                                    .queue_max = FIRES_WAIT_MAX,
                                                     .results_max = (size_t)config->results_queue_max,
                                                     .bean_only = config->glue == CONFIG_GLUE_BEAN_ONLY,
                                                     .node_name = node->name,

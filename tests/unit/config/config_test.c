@@ -164,7 +164,6 @@ static void defaults_hold_where_nothing_is_given(void **state)
     assert_string_equal(c->time_zone, "");
     assert_int_equal(c->dispatch_threads, 2);
     assert_int_equal(c->dispatch_per_address, 64);
-    assert_int_equal(c->dispatch_queue_max, 200000);
     assert_int_equal(c->results_queue_max, 200000);
     assert_int_equal(c->log_level, LOG_INFO);
     assert_null(config_get_source(c, "no.such.key"));
