@@ -120,7 +120,8 @@ def test_who_is_not_logged_in_ends_on_the_login_page(root):
 
 def test_every_page_finds_its_files(root):
     for path in ("/login", "/jobs", "/jobs/7", "/jobs/7/why?from=1", "/runs/9", "/executors/3", "/cluster", "/alarms",
-                 "/events", "/events/deliveries", "/users", "/tokens", "/audit", "/settings", "/import", "/account", "/jobs/7/"):
+                 "/events", "/events/deliveries", "/users", "/tokens", "/audit", "/settings", "/import", "/account",
+                 "/jobs/7/"):
         url, answer = open_page(root + path)
         assert (url, answer.status) == (root + path, 200)
         assert answer.headers["Cache-Control"] == "no-store"
