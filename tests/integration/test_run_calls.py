@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One run, stopped and shown by shardwheelctl; what real executors make of it is in test_executor_matrix.py."""
+import time
+
 import pytest
 
 from harness.cluster import TOKEN
@@ -85,12 +87,18 @@ def test_reasons_have_codes(run):
 
     def outcome(group, reply=None, result=None):
         executor.replies["demoJobHandler"] = reply or Reply()
-        job, _ = world.tables.add_single_fire(group, 2)
+        job, due = world.tables.add_single_fire(group, 2)
         log_id = world.tables.wait_logs(job, "trigger_code = 200" if result else "trigger_code > 200")[0]["id"]
         if result:
             assert node.post("/api/callback", [callback_entry(log_id, *result)], TOKEN).code == 200
             world.tables.wait_logs(job, "handle_code > 0")
         told = api.good("GET", f"/runs/{log_id}")["outcome"]
+        second = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(due))
+        after = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(due + 1))
+        explained = api.good("GET", f"/jobs/{job}/explain?from={second}&to={after}")["items"]
+        end = next(item["facts"]["end"] for item in explained if item["facts"].get("end", {}).get("run") == log_id)
+        for name in ("reasonCode", "reasonValue"):
+            assert end.get(name) == told.get(name), end
         return told["code"], told.get("reasonCode"), told.get("reasonValue")
 
     assert outcome(dead) == ("undelivered", "connection-refused", None)

@@ -113,6 +113,8 @@ struct explain_end {
     const char *address; /* of the executor */
     const char *message; /* what executor or node said, cut */
     const char *killer;  /* WHY_KILLED, as far as the row says it */
+    const char *said;    /* name of a run_reason (admin/reasons.h), where it failed and the row says so; NULL */
+    const char *value;   /* that belongs to it; "" */
 };
 
 /* Something that kept fires of this job from being planned or sent. */

@@ -48,5 +48,7 @@ struct run_said {
 };
 /* Appends the value that belongs to it. */
 enum run_reason run_find_reason(const struct run_said *said, struct buf *value);
+/* The same as its name; NULL: none. */
+const char *run_said_name(const struct run_said *said, struct buf *value);
 
 #endif

@@ -54,10 +54,11 @@ struct explain_row {
     enum explain_cause cause; /* by the words of the trigger's text */
     bool delivery_unknown;
     bool lost;
-    bool blocked;       /* by the executor's block strategy */
-    bool killed;        /* by hand */
-    const char *killer; /* as far as it says who; "" */
-    int retries_left;   /* of the row */
+    bool blocked;             /* by the executor's block strategy */
+    bool killed;              /* by hand */
+    const char *killer;       /* as far as it says who; "" */
+    const char *said, *value; /* see explain_end */
+    int retries_left;         /* of the row */
     enum explain_skip skip;
     const char *misfire; /* of MARK_SKIPPED; a constant; NULL: not known */
 };
@@ -135,6 +136,8 @@ size_t explain_measure_tag(const char *at, size_t left);
 void explain_put_plain(struct buf *out, const char *text, const char *end);
 /* Appends the reason that trigger_msg or handle_msg ends with, as plain text, cut: text.c. */
 void explain_put_reason(struct buf *out, const char *text);
+/* Appends what `put` makes of a text, and gives its place in `out`: an offset for now, since `out` may move. */
+const char *explain_keep(struct buf *out, void (*put)(struct buf *out, const char *text), const char *text);
 /* How a row that is over, or runs, stands. Pure; it borrows the row's texts. */
 void explain_find_end(const struct explain_row *row, struct explain_end *out);
 #define KILLED_HEAD "killed by hand ("

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shardwheel/admin/reasons.h"
 #include "shardwheel/config.h"
 #include "shardwheel/store/history.h"
 #include "shardwheel/store/jobs.h"
@@ -208,16 +209,6 @@ static enum err load_later(struct store_session *s, struct loaded *l, struct err
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Appends what `put` makes of a text, and gives its place in `out`: an offset for now, since `out` may move. */
-static const char *keep(struct buf *out, void (*put)(struct buf *out, const char *text), const char *text)
-{
-    size_t at = out->len;
-
-    put(out, text);
-    buf_putc(out, '\0');
-    return (const char *)(uintptr_t)at;
-}
-
 static void read_mark(const struct loaded *l, const struct told_row *told, struct explain_row *row)
 {
     char incarnation[INCARNATION_MAX];
@@ -258,9 +249,13 @@ static void read_row(struct loaded *l, const struct told_row *told, bool in_rang
     read_mark(l, told, row);
     if (row->mark == MARK_SKIPPED)
         explain_find_skip(told->tail, &row->skip, &row->misfire);
-    row->killer = keep(&l->texts, explain_put_killer, told->handle_head);
-    row->trigger_text = keep(&l->texts, explain_put_reason, told->tail);
-    row->handle_text = keep(&l->texts, explain_put_reason, told->handle_head);
+    row->killer = explain_keep(&l->texts, explain_put_killer, told->handle_head);
+    row->trigger_text = explain_keep(&l->texts, explain_put_reason, told->tail);
+    row->handle_text = explain_keep(&l->texts, explain_put_reason, told->handle_head);
+    row->value = (const char *)(uintptr_t)l->texts.len;
+    row->said = run_said_name(
+        &(struct run_said){state, told->trigger_code, told->handle_code, told->tail, told->handle_head}, &l->texts);
+    buf_putc(&l->texts, '\0');
 }
 
 static enum err add_rows(struct loaded *l, const struct told_rows *told, bool in_range, struct errctx *ec)
@@ -284,6 +279,7 @@ static void settle_texts(struct loaded *l)
     for (size_t i = 0; i < l->facts.row_count; i++) {
         l->row_list[i].trigger_text = l->texts.data + (uintptr_t)l->row_list[i].trigger_text;
         l->row_list[i].handle_text = l->texts.data + (uintptr_t)l->row_list[i].handle_text;
+        l->row_list[i].value = l->texts.data + (uintptr_t)l->row_list[i].value;
         l->row_list[i].killer = l->texts.data + (uintptr_t)l->row_list[i].killer;
     }
 }

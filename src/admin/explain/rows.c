@@ -129,7 +129,9 @@ void explain_find_end(const struct explain_row *row, struct explain_end *out)
                                 .message = why == WHY_KILLED ? ""
                                            : sent            ? row->handle_text
                                                              : row->trigger_text,
-                                .killer = why == WHY_KILLED ? row->killer : ""};
+                                .killer = why == WHY_KILLED ? row->killer : "",
+                                .said = explain_has_failed(why) ? row->said : NULL,
+                                .value = row->value};
     if (why == WHY_UNDELIVERED)
         out->cause = row->cause;
     if (why == WHY_SUCCEEDED || why == WHY_RUNNING || why == WHY_OPEN)

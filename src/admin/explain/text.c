@@ -92,3 +92,12 @@ void explain_put_reason(struct buf *out, const char *text)
     while (!buf_failed(out) && out->len > from && strchr(". \n", out->data[out->len - 1]))
         out->data[--out->len] = '\0';
 }
+
+const char *explain_keep(struct buf *out, void (*put)(struct buf *out, const char *text), const char *text)
+{
+    size_t at = out->len;
+
+    put(out, text);
+    buf_putc(out, '\0');
+    return (const char *)(uintptr_t)at;
+}

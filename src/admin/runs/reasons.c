@@ -177,3 +177,10 @@ enum run_reason run_find_reason(const struct run_said *said, struct buf *value)
         return find_ended(said, ended, value);
     return find_sent(said->trigger_msg ? said->trigger_msg : "", value);
 }
+
+const char *run_said_name(const struct run_said *said, struct buf *value)
+{
+    enum run_reason reason = run_find_reason(said, value);
+
+    return reason ? run_reason_name(reason) : NULL;
+}

@@ -53,6 +53,9 @@ static void put_end(struct buf *out, const char *name, const struct explain_end 
         v1_put_text(out, "cause", explain_cause_name(end->cause));
     put_text(out, "address", end->address);
     put_text(out, "message", end->message);
+    put_text(out, "reasonCode", end->said);
+    if (end->said)
+        put_text(out, "reasonValue", end->value);
     put_text(out, "killedBy", end->killer);
     if (end->took_s >= 0)
         v1_put_int(out, "tookSeconds", end->took_s);
@@ -254,17 +257,15 @@ void v1_put_outcome(struct buf *out, const struct run_row *row)
                                   .trigger_msg = row->tail ? row->tail : row->trigger_msg,
                                   .handle_msg = row->handle_msg};
     struct buf reason = {0}, value = {0};
-    enum run_reason why = run_find_reason(&said, &value);
+    const char *why = run_said_name(&said, &value);
 
     buf_append(&reason, "", 0);
     run_put_reason(&reason, row);
     v1_put_object(out, "outcome");
     v1_put_text(out, "code", run_outcome_name(row));
     v1_put_buf(out, "reason", reason.len ? reason.data : NULL, &reason);
-    if (why)
-        v1_put_text(out, "reasonCode", run_reason_name(why));
-    if (value.len)
-        v1_put_text(out, "reasonValue", value.data);
+    put_text(out, "reasonCode", why);
+    put_text(out, "reasonValue", value.data);
     v1_put_object_end(out);
     out->failed |= buf_failed(&value);
     buf_fini(&value);

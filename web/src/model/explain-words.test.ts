@@ -126,6 +126,19 @@ const SENTENCES: [string, Schemas['ExplainFacts'], string, string][] = [
   ],
 ]
 
+test('what was said in standard words is said in those of the reader', () => {
+  const failed = (reason: string, more: object) => say(reason, { end: end(reason, more) })
+  const status = { reasonCode: 'http-status', reasonValue: '503', message: 'the executor answered with HTTP status 503' }
+  expect(failed('undelivered', status)).toContain(': the executor answered with HTTP status 503')
+  expect(failed('failed', { message: 'my own words' })).toContain(': my own words')
+  const refused = { cause: 'unreachable', reasonCode: 'connection-refused', message: 'not sent: Connection refused' }
+  expect(failed('undelivered', refused)).toContain(': connection refused, no executor')
+  const limit = { reasonCode: 'time-limit', message: 'job execute timeout' }
+  expect(failed('time-limit', limit)).not.toContain('job execute')
+  speak('zh-CN')
+  expect(failed('failed', { reasonCode: 'script-exit', reasonValue: '3', message: 'script exit' })).toContain('脚本退出码为 3')
+})
+
 test('sentences say what the facts say', () => {
   for (const [reason, facts, english, chinese] of SENTENCES) {
     speak('en')

@@ -4,6 +4,7 @@
  * words in i18n/*\/reasons.ts. Pure: how instants and lengths are written is handed in.
  */
 import type { Schemas } from '@/api/client'
+import { reasonWords, type RunReason } from './reason-words'
 import type { Translate } from '@/i18n'
 
 export type Explained = Pick<Schemas['ExplainedTime'], 'reason' | 'origin' | 'facts'>
@@ -41,15 +42,28 @@ function outageWords(outage: Outage, w: Wording): string {
   })
 }
 
+/** The words of these say it already. */
+const SAID: Partial<Record<Schemas['ExplainReason'], RunReason>> = {
+  'delivery-unknown': 'delivery-unknown',
+  'block-refused': 'block-discard-later',
+  'block-ended': 'block-cover-early',
+  'time-limit': 'time-limit',
+  lost: 'lost',
+}
+
 /** What was said, where our own words for it do not say the same. */
 function said(text: string, end: End, w: Wording): string {
-  if (end.reason === 'undelivered' && end.cause) {
+  const isMoreThanCause = end.reasonCode !== undefined && end.reasonCode !== end.cause
+  if (end.reason === 'undelivered' && end.cause && !isMoreThanCause) {
     const cause = w.t(`reasons.cause.${end.cause}`)
     const withCause = w.t('reasons.said', { text, message: cause })
     const isMore = end.message && (end.cause === 'unreachable' || end.cause === 'no-answer')
     return isMore ? w.t('reasons.said', { text: withCause, message: end.message }) : withCause
   }
-  return end.message ? w.t('reasons.said', { text, message: end.message }) : text
+  const code = end.reasonCode
+  if (code && code === SAID[end.reason]) return text
+  const message = code ? reasonWords(code, end.reasonValue, w.t) : end.message
+  return message ? w.t('reasons.said', { text, message }) : text
 }
 
 /** How a run stands, or how it ended, as a clause. */
