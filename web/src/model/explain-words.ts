@@ -55,7 +55,7 @@ const SAID: Partial<Record<Schemas['ExplainReason'], RunReason>> = {
 function said(text: string, end: End, w: Wording): string {
   const isMoreThanCause = end.reasonCode !== undefined && end.reasonCode !== end.cause
   if (end.reason === 'undelivered' && end.cause && !isMoreThanCause) {
-    const cause = w.t(`reasons.cause.${end.cause}`)
+    const cause = w.t(`reasons.why.${end.cause}`)
     const withCause = w.t('reasons.said', { text, message: cause })
     const isMore = end.message && (end.cause === 'unreachable' || end.cause === 'no-answer')
     return isMore ? w.t('reasons.said', { text: withCause, message: end.message }) : withCause

@@ -10,7 +10,7 @@ import type { Translate } from '@/i18n'
 const t: Translate = (key, values = {}) => [key, ...Object.values(values)].join(' ')
 
 test('every code has its words, with the value that belongs to it', () => {
-  expect(reasonWords('no-executor', undefined, t)).toBe('reasons.cause.no-executor')
+  expect(reasonWords('no-executor', undefined, t)).toBe('reasons.why.no-executor ')
   expect(reasonWords('http-status', '503', t)).toBe('reasons.why.http-status 503')
   expect(reasonWords('killed', 'ann', t)).toBe('reasons.by reasons.why.killed ann ann')
   expect(reasonWords('killed', undefined, t)).toBe('reasons.why.killed ')

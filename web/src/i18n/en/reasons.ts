@@ -79,7 +79,7 @@ export default {
   } satisfies Words<Schemas['ExplainOrigin']>,
   stepOf: 'step of flow run {run}: {text}',
   askedBy: 'triggered by {who} ({via}): {text}',
-  cause: {
+  why: {
     'no-executor': 'no executor of the group is registered',
     'no-group': 'the executor group was deleted',
     unreachable: 'cannot connect to the executor',
@@ -94,9 +94,6 @@ export default {
     'job-gone': 'the job had been deleted',
     'job-stopped': 'the job had been stopped',
     'no-memory': 'the node was out of memory',
-  } satisfies Words<Schemas['ExplainCause']>,
-  /** Of a run, beside the causes above. */
-  why: {
     'connection-refused': 'connection refused, no executor listens at this address',
     'connect-timeout': 'no connection to the executor in time',
     'host-unknown': 'the host name of the executor has no address',
@@ -120,7 +117,7 @@ export default {
     'lost-unregistered': 'no result for 10 minutes, and its executor is not registered',
     'lost-left': 'its executor has left',
     'lost-idle': 'its executor says that the job is not running there',
-  } satisfies Words<Exclude<Schemas['RunReason'], Schemas['ExplainCause']>>,
+  } satisfies Words<Schemas['RunReason']>,
   outage: {
     'database-away': 'the database was unavailable from {from} to {until}',
     'node-died': 'node {node} failed at {from}, and its shards had to move',

@@ -71,7 +71,7 @@ export default {
   },
   stepOf: '工作流运行 {run} 的一个步骤：{text}',
   askedBy: '由 {who} 触发（{via}）：{text}',
-  cause: {
+  why: {
     'no-executor': '该执行器没有任何在线机器',
     'no-group': '执行器已不存在',
     unreachable: '连不上执行器',
@@ -86,8 +86,6 @@ export default {
     'job-gone': '任务当时已被删除',
     'job-stopped': '任务当时已停止',
     'no-memory': '节点内存不足',
-  },
-  why: {
     'connection-refused': '连接被拒绝，该地址上没有执行器在监听',
     'connect-timeout': '连接执行器超时',
     'host-unknown': '执行器的主机名无法解析',

@@ -71,7 +71,7 @@ export default {
   },
   stepOf: '工作流程執行 {run} 的一個步驟：{text}',
   askedBy: '由 {who} 觸發（{via}）：{text}',
-  cause: {
+  why: {
     'no-executor': '該執行器沒有任何在線機器',
     'no-group': '執行器已不存在',
     unreachable: '連不上執行器',
@@ -86,8 +86,6 @@ export default {
     'job-gone': '任務當時已被刪除',
     'job-stopped': '任務當時已停止',
     'no-memory': '節點記憶體不足',
-  },
-  why: {
     'connection-refused': '連線被拒絕，該位址上沒有執行器在監聽',
     'connect-timeout': '連線執行器逾時',
     'host-unknown': '執行器的主機名稱無法解析',

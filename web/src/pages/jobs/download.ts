@@ -22,6 +22,9 @@ export async function downloadGroups(query: { group?: string }): Promise<void> {
   save(blob as Blob, fileName())
 }
 
+/** So many jobs at most can be named. */
+export const EXPORT_MOST = 10_000
+
 export async function downloadJobs(ids: number[]): Promise<void> {
   const blob = await ask(() => api.POST('/api/v1/export', { body: { ids }, parseAs: 'blob' }))
   save(blob as Blob, fileName())

@@ -4,11 +4,9 @@ import { useDoing } from '@/composables/doing'
 import { api, ask } from '@/api/client'
 import { translate } from '@/i18n'
 import { gatherIds } from './batch'
+import { downloadGroups, downloadJobs, EXPORT_MOST } from './download'
 import { exportOf, listQuery, type JobFilters } from './filters'
 import type { Selection } from './selection'
-
-/** So many jobs at most can be named. */
-const EXPORT_MOST = 10_000
 
 export class TooMany extends Error {}
 
@@ -28,7 +26,6 @@ export function useExport(filters: () => JobFilters) {
   const { busy, error, run } = useDoing()
 
   async function take(selection: Selection | undefined): Promise<void> {
-    const { downloadGroups, downloadJobs } = await import('./download')
     if (selection && !selection.all) {
       if (selection.ids.size > EXPORT_MOST) throw new TooMany(translate('jobs.export.tooMany', { n: EXPORT_MOST }))
       return downloadJobs([...selection.ids])
