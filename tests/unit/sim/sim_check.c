@@ -111,8 +111,8 @@ static bool is_done_by_rule(const struct sim *sim, const struct memory_job *job,
             db->logs[i].fire.original_due_s == due_ms / 1000)
             return true;
     for (size_t i = 0; job->set_by_hand && i < db->log_count; i++)
-        if ((db->logs[i].exists || db->logs[i].cleared) && db->logs[i].fire.job_id == job->id &&
-            db->logs[i].fire.original_due_s >= due_ms / 1000)
+        if ((db->logs[i].exists || db->logs[i].cleared || db->logs[i].cancelled) &&
+            db->logs[i].fire.job_id == job->id && db->logs[i].fire.original_due_s >= due_ms / 1000)
             return true;
     return false;
 }
