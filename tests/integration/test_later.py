@@ -170,8 +170,7 @@ def test_retries_wait_and_survive_a_kill(cluster):
     trigger(cluster, job, "--param", "kept")
     executor.wait_runs(job)
 
-    wait_until(lambda: later(cluster), 2 * PERIOD + 5, "the retry to wait")
-    (row,) = later(cluster)
+    (row,) = wait_until(lambda: later(cluster), 2 * PERIOD + 5, "the retry to wait")
     assert (row["kind"], row["job"], row["param"]) == ("retry", job, "kept")
     nodes[0].kill()
     executor.wait_runs(job, 3, 120)
