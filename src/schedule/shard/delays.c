@@ -114,6 +114,31 @@ bool delays_note_sought(struct delays *d, const struct delayed_job *job, int64_t
     return true;
 }
 
+static bool has_row(const struct delayed_run *run, int64_t log_id)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (run->log_ids[i] == log_id)
+            return true;
+    return false;
+}
+
+void delays_add_parts(struct delays *d, int64_t job_id, const struct fire *parts)
+{
+    struct delayed_run *run = find(d, job_id);
+    bool is_of_run = false;
+    size_t n = 0;
+
+    for (const struct fire *f = parts; run && f; f = f->next, n++)
+        is_of_run = is_of_run || has_row(run, f->log_id);
+    int64_t *log_ids = is_of_run && n > 1 ? realloc(run->log_ids, (run->count + n) * sizeof *log_ids) : NULL;
+    if (!log_ids) /* without memory the run ends with the rows that it has */
+        return;
+    run->log_ids = log_ids;
+    for (const struct fire *f = parts; f; f = f->next)
+        if (!has_row(run, f->log_id))
+            log_ids[run->count++] = f->log_id;
+}
+
 void delays_move(struct delays *d, int64_t job_id, int64_t next_ms)
 {
     struct delayed_run *run = find(d, job_id);

@@ -43,6 +43,8 @@ void delays_fini(struct delays *d);
 const struct delayed_run *delays_find(const struct delays *d, int64_t job_id); /* NULL: none */
 /* A claim has planned this run of the job. False: no room, or no memory. */
 bool delays_note_fires(struct delays *d, int64_t job_id, int64_t next_ms, const struct fire *fires);
+/* Rows of a broadcast that had waited in one row, which is one of them. Another run is left alone. */
+void delays_add_parts(struct delays *d, int64_t job_id, const struct fire *parts);
 /* A run whose rows are not known: found by job, second and due time. */
 bool delays_note_sought(struct delays *d, const struct delayed_job *job, int64_t fired_s);
 /* Another claim has moved the next time of the job on, or away. */

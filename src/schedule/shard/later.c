@@ -337,6 +337,8 @@ static void settle(struct shard *shard, struct batch *b)
                         "event=later_row_dropped shard=%d id=%" PRId64 " job=%" PRId64 " kind=%s why=%s", shard->number,
                         claim->row->id, claim->row->job_id, trigger_kind_name(claim->row->kind),
                         log_quote(claim->why ? claim->why : "its log row has ended").s);
+        if (claim->fate == LATER_PLAN)
+            delays_add_parts(&shard->delays, claim->row->job_id, claim->fires);
         while (claim->fate == LATER_PLAN && claim->fires) {
             struct fire *fire = claim->fires;
 

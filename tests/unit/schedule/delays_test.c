@@ -113,6 +113,30 @@ static void what_is_sought_has_not_ended(void **state)
     assert_int_equal(delays_find(&d, 7)->ended_s, NOW_S + 9);
 }
 
+static void a_broadcast_that_had_waited_ends_with_all_its_parts(void **state)
+{
+    struct fire parts[] = {{.log_id = 100, .next = &parts[1]}, {.log_id = 200, .next = &parts[2]}, {.log_id = 201}};
+
+    (void)state;
+    delays_add_parts(&d, 7, parts); /* nobody waits for that run */
+    assert_null(delays_find(&d, 7));
+    note(7, 100, 1);
+    delays_add_parts(&d, 7, parts);
+    delays_add_parts(&d, 7, parts); /* told again */
+    delays_add_parts(&d, 7, &parts[2]);
+    assert_int_equal(delays_find(&d, 7)->count, 3);
+    see(7, 100, RUN_ENDED, NOW_S - 9, 0);
+    see(7, 200, RUN_ENDED, NOW_S - 8, 0);
+    assert_false(has_ended(7));
+    see(7, 201, RUN_ENDED, NOW_S - 5, 0);
+    assert_true(has_ended(7));
+    assert_int_equal(delays_find(&d, 7)->ended_s, NOW_S - 5);
+
+    note(8, 300, 1); /* the next run: parts of the one before are not its own */
+    delays_add_parts(&d, 8, parts);
+    assert_int_equal(delays_find(&d, 8)->count, 1);
+}
+
 static void a_new_run_takes_the_place_of_the_old(void **state)
 {
     (void)state;
@@ -158,6 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_chain_of_retries_ends_with_its_last_row, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_without_a_time_or_in_the_future_is_now, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_sought_has_not_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_broadcast_that_had_waited_ends_with_all_its_parts, setup, teardown),
         cmocka_unit_test_setup_teardown(a_new_run_takes_the_place_of_the_old, setup, teardown),
         cmocka_unit_test_setup_teardown(each_has_its_turn, setup, teardown),
     };
