@@ -129,7 +129,7 @@ static const char *skip_mark(const char *text)
  * whatever follows it; the text itself where there is none. */
 static const char *find_answer(const char *text)
 {
-    static const char *const titles[] = {"<br>msg: ", "<br>msg" WIDE_COLON, "<br>reason: ", "<br>原因: "};
+    static const char *const titles[] = {"<br>msg: ", ("<br>msg" WIDE_COLON), "<br>reason: ", "<br>原因: "};
     const char *found = text;
 
     for (size_t i = 0; i < ARRAY_LEN(titles); i++)
