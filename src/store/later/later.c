@@ -266,6 +266,13 @@ enum err store_cancel_later(struct store_session *s, int64_t id, const struct au
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */
 
+static int64_t add_count(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 enum err store_sum_later(struct store_session *s, struct later_sum *out, struct errctx *ec)
 {
     struct later_sum sum = {0};
@@ -281,7 +288,7 @@ enum err store_sum_later(struct store_session *s, struct later_sum *out, struct 
         struct later_kind_sum *of;
 
         if (db_int(rows, 0)) {
-            sum.planned += db_int(rows, 3);
+            sum.planned = add_count(sum.planned, db_int(rows, 3));
             continue;
         }
         if (!trigger_kind_of_letter(db_text_or_empty(rows, 2)[0], &kind))
@@ -289,7 +296,7 @@ enum err store_sum_later(struct store_session *s, struct later_sum *out, struct 
         of = db_int(rows, 1) ? &sum.held : &sum.kind[kind];
         if (of->count == 0 || db_int(rows, 4) < of->first_due_s)
             of->first_due_s = db_int(rows, 4);
-        of->count += db_int(rows, 3);
+        of->count = add_count(of->count, db_int(rows, 3));
     }
     db_rows_destroy(rows);
     *out = sum;
