@@ -42,6 +42,33 @@ test('each change is taken back and made again, in all views', () =>
     expect((await getFlow(p, nameOf('undone'))).document.steps.map((s) => s.name)).toEqual(['a', 'b', 'wait'])
   }))
 
+test('what is typed stays while the flow is checked', () =>
+  doTask('a name is typed while the server answers', { user: 'admin' }, async (p) => {
+    const id = await addFlow(p, waits(nameOf('typed')))
+    await p.go(`/flows/${id}/edit`)
+    await p.click(p.get('form-parameters'))
+    // The answer comes when the name is typed, and before it counts.
+    let typed = () => {}
+    const isTyped = new Promise<void>((resolve) => (typed = resolve))
+    await p.page.route('**/api/v1/flows/validate', async (route) => {
+      await isTyped
+      await route.continue()
+    })
+    const answered = p.page.waitForResponse((r) => r.url().endsWith('/api/v1/flows/validate'))
+    await p.click(p.get('parameter-add'))
+    await p.get('parameter-name').fill('not a name')
+    typed()
+    await answered
+    await p.page.unroute('**/api/v1/flows/validate')
+    await p.page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    expect(await p.get('parameter-name').inputValue()).toBe('not a name')
+    await p.get('parameter-name').fill('region')
+    await p.get('parameter-default').fill('cn')
+    await p.click(p.get('flow-save'))
+    await p.see(p.page.getByRole('heading', { name: nameOf('typed') }))
+    expect((await getFlow(p, nameOf('typed'))).document.parameters).toEqual([{ name: 'region', default: 'cn' }])
+  }))
+
 /** Somebody has the flow open and has changed it; another one saves first. */
 async function beOvertaken(p: Person, name: string): Promise<number> {
   const id = await addFlow(p, waits(name))
