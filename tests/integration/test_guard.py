@@ -45,9 +45,10 @@ class Load:
         open row, and must not have arrived then. Returns {(job, due): rows} of those.
         """
         until_s = until_s or int(time.time()) - 3
-        rows = self.rows()
+        runs = self.executor.runs()
+        rows = self.rows()  # later: each run that has arrived has its row
         arrived = Counter()
-        for run in self.executor.runs():
+        for run in runs:
             arrived[run.jobId, due_of(rows[run.logId])] += 1
         rows_of = {}
         for row in rows.values():
