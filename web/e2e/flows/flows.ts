@@ -13,6 +13,7 @@ export interface FlowAnswer {
     description?: string
     steps: { name: string; type: string; jobId?: number; param?: string }[]
     edges?: { from: string; to: string; on?: string }[]
+    parameters?: { name: string; default?: unknown }[]
   }
 }
 
