@@ -88,29 +88,6 @@ STORE_LIST_FINI(hook_rows, rows)
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
 
-/* Locks all of them, so that two at once do not pass both. */
-static enum err check_room(struct store_session *s, const struct hook_row *row, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    int64_t count = 0;
-    bool taken = false, found = false;
-    enum err e = store_query(s, &rows, ec, "SELECT id, name = ? FROM shardwheel_hook FOR UPDATE", row->name);
-
-    while (!e && db_rows_next(rows)) {
-        count++;
-        found = found || db_int(rows, 0) == row->id;
-        taken = taken || (db_int(rows, 1) != 0 && db_int(rows, 0) != row->id);
-    }
-    db_rows_destroy(rows);
-    if (!e && row->id && !found)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such webhook");
-    if (!e && taken)
-        e = err_set(ec, ERR_STATE, "another webhook has the name %s", row->name);
-    if (!e && !row->id && count >= HOOKS_MAX)
-        e = err_set(ec, ERR_BUSY, "there are %" PRId64 " webhooks, which is as many as there may be", count);
-    return e;
-}
-
 static void put_members(struct sqlbuf *q, const struct hook_row *row)
 {
     sql_put(q,
@@ -139,7 +116,7 @@ enum err store_add_hook(struct store_session *s, const struct hook_row *row, con
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = check_room(s, row, ec);
+        e = store_check_name(s, "shardwheel_hook", "webhook", row->id, row->name, HOOKS_MAX, ec);
     if (!e) {
         put_members(store_start_sql(s, "INSERT INTO shardwheel_hook SET "), row);
         e = store_exec_sql(s, &effect, ec);
@@ -158,7 +135,7 @@ enum err store_change_hook(struct store_session *s, const struct hook_row *row, 
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = check_room(s, row, ec);
+        e = store_check_name(s, "shardwheel_hook", "webhook", row->id, row->name, HOOKS_MAX, ec);
     if (!e) {
         put_members(store_start_sql(s, "UPDATE shardwheel_hook SET "), row);
         sql_put(&s->sql, " WHERE id = ?", row->id);

@@ -21,29 +21,6 @@ enum err store_load_channels(struct store_session *s, struct channel_rows *out, 
 
 STORE_LIST_FINI(channel_rows, rows)
 
-/* Locks all of them, so that two at once do not pass both. */
-static enum err check_room(struct store_session *s, const struct channel_row *row, int64_t max, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    int64_t count = 0;
-    bool taken = false, found = false;
-    enum err e = store_query(s, &rows, ec, "SELECT id, name = ? FROM shardwheel_channel FOR UPDATE", row->name);
-
-    while (!e && db_rows_next(rows)) {
-        count++;
-        found = found || db_int(rows, 0) == row->id;
-        taken = taken || (db_int(rows, 1) != 0 && db_int(rows, 0) != row->id);
-    }
-    db_rows_destroy(rows);
-    if (!e && row->id && !found)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such channel");
-    if (!e && taken)
-        e = err_set(ec, ERR_STATE, "another channel has the name %s", row->name);
-    if (!e && !row->id && count >= max)
-        e = err_set(ec, ERR_BUSY, "there are %" PRId64 " channels, which is as many as there may be", count);
-    return e;
-}
-
 static void put_members(struct sqlbuf *q, const struct channel_row *row)
 {
     sql_put(
@@ -59,7 +36,7 @@ enum err store_add_channel(struct store_session *s, const struct channel_row *ro
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = check_room(s, row, max, ec);
+        e = store_check_name(s, "shardwheel_channel", "channel", row->id, row->name, max, ec);
     if (!e) {
         put_members(store_start_sql(s, "INSERT INTO shardwheel_channel SET "), row);
         e = store_exec_sql(s, &effect, ec);
@@ -78,7 +55,7 @@ enum err store_change_channel(struct store_session *s, const struct channel_row 
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = check_room(s, row, 0, ec);
+        e = store_check_name(s, "shardwheel_channel", "channel", row->id, row->name, 0, ec);
     if (!e) {
         put_members(store_start_sql(s, "UPDATE shardwheel_channel SET "), row);
         sql_put(&s->sql, " WHERE id = ?", row->id);
