@@ -122,12 +122,8 @@ static void answer_add(struct v1_call *c)
     v1_require(&c->body, "name");
     v1_require(&c->body, "url");
     spec = take_spec(c);
-    if (V1_FAILS(c, admin_add_hook, &spec, &id))
-        return;
-    c->r->status = 201;
-    v1_put_object(&c->r->body, NULL);
-    v1_put_int(&c->r->body, "id", id);
-    v1_put_object_end(&c->r->body);
+    if (!V1_FAILS(c, admin_add_hook, &spec, &id))
+        v1_answer_id(c, id);
 }
 
 static void answer_change(struct v1_call *c)
