@@ -65,8 +65,10 @@ test.each(['light', 'dark'] as const)('save a list by name, %s', (theme) =>
 test('open a saved list of runs by keys alone', () =>
   doTask('open a saved list by keys', { user: 'reader' }, async (p) => {
     await clear(p)
-    for (const [name, query] of [['a failures', 'result=failed'], ['b successes', 'result=success']])
-      expect((await p.context.request.post(`${p.url}/api/v1/views`, { data: { page: 'runs', name, query } })).ok()).toBe(true)
+    for (const [name, query] of [['a failures', 'result=failed'], ['b successes', 'result=success']]) {
+      const data = { page: 'runs', name, query }
+      expect((await p.context.request.post(`${p.url}/api/v1/views`, { data })).ok()).toBe(true)
+    }
     await p.go('/runs')
     await p.see(p.get('views'))
     await p.get('views').focus()

@@ -11,7 +11,10 @@ afterAll(closeBrowser)
 /** What changes something, by who may do it at least. */
 const WRITES = ['add-job', 'import-jobs', 'row-toggle', 'row-edit', 'job-edit', 'job-toggle', 'batch-start', 'batch-stop', 'batch-edit', 'batch-delete', 'glue-save', 'runs-clear']
 const RUNS = ['row-run', 'job-run', 'kill', 'run-again']
-const ADMINS = ['add-group', 'group-save', 'node-drain', 'reshard', 'add-user', 'webhook-add', 'alarm-test', 'hook-add', 'hook-test', 'delivery-resend', 'alarms-events']
+const ADMINS = [
+  'add-group', 'group-save', 'node-drain', 'reshard', 'add-user', 'webhook-add', 'alarm-test', 'hook-add', 'hook-test',
+  'delivery-resend', 'alarms-events',
+]
 
 const people = [
   { user: 'reader', never: [...WRITES, ...RUNS, ...ADMINS] },

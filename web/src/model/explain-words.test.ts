@@ -128,7 +128,8 @@ const SENTENCES: [string, Schemas['ExplainFacts'], string, string][] = [
 
 test('what was said in standard words is said in those of the reader', () => {
   const failed = (reason: string, more: object) => say(reason, { end: end(reason, more) })
-  const status = { reasonCode: 'http-status', reasonValue: '503', message: 'the executor answered with HTTP status 503' }
+  const message = 'the executor answered with HTTP status 503'
+  const status = { reasonCode: 'http-status', reasonValue: '503', message }
   expect(failed('undelivered', status)).toContain(': the executor answered with HTTP status 503')
   expect(failed('failed', { message: 'my own words' })).toContain(': my own words')
   const refused = { cause: 'unreachable', reasonCode: 'connection-refused', message: 'not sent: Connection refused' }

@@ -19,7 +19,9 @@ export default {
   needName: 'Enter a name.',
   onlyFailed: 'Runs and flows only when they failed',
   failedNote: 'only failed',
-  urlHint: 'It receives one POST for each event and must answer 200 to 299. The URL is a secret: after saving, only the host is shown.',
+  urlHint:
+    'It receives one POST for each event and must answer 200 to 299. ' +
+    'The URL is a secret: after saving, only the host is shown.',
   secretHint: 'With a secret, the header X-Shardwheel-Signature signs the body.',
   groupsHint: 'Only events of jobs of these groups. Flows belong to no group. Empty: all events.',
   tagsHint: 'Only events of jobs with one of these tags. Flows have none here. Empty: all events.',

@@ -73,7 +73,7 @@ export function changedBody(form: HookForm, hook: Hook): Partial<NewHook> {
 
 export type HookState = 'off' | 'failing' | 'behind' | 'fresh' | 'fine'
 
-/** `failing`: the last try did not arrive. `behind`: something waits, and nothing says why. `fresh`: nothing sent yet. */
+/** `failing`: the last try did not arrive. `behind`: something waits, and nothing says why. `fresh`: nothing was sent. */
 export function stateOf(hook: Pick<Hook, 'enabled' | 'waiting' | 'lastError' | 'lastSentMs'>): HookState {
   if (!hook.enabled) return 'off'
   if (hook.lastError) return 'failing'
