@@ -25,6 +25,7 @@ const char *__tsan_default_suppressions(void)
 
 #define TIMEOUT_MS 4000    /* the most that the server allows: a busy machine may hold up its clients */
 #define PATIENCE_MS 120000 /* with what must come: no statement of how soon */
+#define LOOKS_MAX 20000    /* the same, where each look does something */
 
 static char folder[64];
 static int port;
@@ -328,9 +329,9 @@ static void test_killed_node_is_replaced(void **state)
     assert_true(wait_until(second_owns_all, PATIENCE_MS) >= 0);
     begin_child("c", "/kill");
     nodes[0].coord = NULL;
-    for (int64_t begun = clock_mono_ms(clock_system()); count_owned(1) != NODE_SHARDS / 2; wait_a_moment()) {
+    for (int looks = 0; count_owned(1) != NODE_SHARDS / 2; wait_a_moment()) {
         release_what_is_asked_back();
-        assert_true(clock_mono_ms(clock_system()) - begun < PATIENCE_MS);
+        assert_true(looks++ < LOOKS_MAX);
     }
     end_process(&child_pid);
     ms = wait_until(second_owns_all, PATIENCE_MS);
@@ -450,10 +451,9 @@ static void test_expired_session_alone_comes_back(void **state)
     begin_node(0, "a", "/alone");
     assert_true(wait_until(first_owns_all, PATIENCE_MS) >= 0);
     end_session_of("/alone/nodes/a");
-    for (int64_t begun = clock_mono_ms(clock_system()); coord_get_grant(nodes[0].coord, 5).serial < 2;
-         wait_a_moment()) {
+    for (int looks = 0; coord_get_grant(nodes[0].coord, 5).serial < 2; wait_a_moment()) {
         assert_true(first_owns_all()); /* never lost, nobody else was there */
-        assert_true(clock_mono_ms(clock_system()) - begun < PATIENCE_MS);
+        assert_true(looks++ < LOOKS_MAX);
     }
 }
 
