@@ -40,7 +40,6 @@ export default {
     late: '{n} run started late in the last hour | {n} runs started late in the last hour',
     skipped: '{n} due time was skipped in the last hour | {n} due times were skipped in the last hour',
     alarms: '{n} alarm was not delivered in the last 24 hours | {n} alarms were not delivered in the last 24 hours',
-    groupsWithout: '{n} executor group has no executor online (and no started jobs) | {n} executor groups have no executor online (and no started jobs)',
   },
   weak: {
     'token-empty': 'No access token is set: anyone who can reach the port can act as an executor',

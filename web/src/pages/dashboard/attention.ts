@@ -23,8 +23,7 @@ export interface Concern {
     | 'late'
     | 'skipped'
     | 'alarms'
-    | 'groupsWithout'
-  level: 'fail' | 'skip' | 'plan'
+  level: 'fail' | 'skip'
   n: number
   /** There are more than that. */
   isEstimate: boolean
@@ -89,14 +88,12 @@ function ofSecret({ code, where, count, names }: Weak): Concern {
 export function concernsOf(overview: Overview | undefined, health: Health | undefined, weak: readonly Weak[] = []): Concern[] {
   const all = [...(health ? ofCluster(health) : []), ...weak.map(ofSecret)]
   if (!overview) return all
-  const { failing, runs, late, executors, cannotFire } = overview
+  const { failing, runs, late } = overview
   all.push(...ofGroups(overview))
   all.push(concern('failing', 'fail', failing.count, { name: 'jobs', query: { result: 'failed' } }, failing))
   all.push(concern('alarms', 'fail', runs.alarmsUndeliveredDay, { name: 'alarms' }, runs))
   all.push(concern('waiting', 'skip', runs.waiting, toRuns({ result: 'waiting' }), runs))
   all.push(concern('skipped', 'skip', runs.skippedHour, toRuns({ result: 'skipped', range: 'hour' }), runs))
   all.push(concern('late', 'skip', late.count, toRuns({ late: 'yes', range: 'hour' }), late))
-  const without = executors.groupsWithout - cannotFire.filter((c) => c.reason === 'no-address').length
-  all.push(concern('groupsWithout', 'plan', without, { name: 'executors' }))
   return all.filter((c) => c.n > 0).map(({ key, level, n, isEstimate, values, to }) => ({ key, level, n, isEstimate, values, to }))
 }
