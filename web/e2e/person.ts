@@ -13,7 +13,7 @@ let browser: Browser | undefined
 
 export async function openBrowser(): Promise<Browser> {
   browser ??= await chromium.launch({
-    executablePath: process.env.SW_CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: process.env.SW_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
   })
   return browser

@@ -84,7 +84,7 @@ const shots = [
 ].filter((shot) => !scene.only.length || scene.only.includes(shot.name))
 
 const browser = await chromium.launch({
-  executablePath: process.env.SW_CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: process.env.SW_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
   args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
 })
 

@@ -40,7 +40,7 @@ async function wander(browser: Browser): Promise<void> {
   }
 }
 
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: ['--no-sandbox', '--disable-gpu'] })
 while (!ended && Date.now() < end) await wander(browser)
 await browser.close()
 console.log(`${views} pages seen, ${refused} windows ended early, ${exceptions.length} exceptions`)
