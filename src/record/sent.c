@@ -3,43 +3,58 @@
 
 #include <stdlib.h>
 
-#define ROOM_MIN 1024
-#define PART 500 /* rows of one transaction */
+#define PART 500   /* rows of one transaction */
+#define BLOCK 1024 /* entries that are allocated together */
+#define BLOCKS (SENT_MAX / BLOCK + 1)
+#define TICK_MS 100 /* times as ticks have room for 13 years in 32 bits */
 
-/* A fire that was sent, or an end that was reported. */
-struct entry {
+/* A fire that was sent. */
+struct sent_fire {
     int64_t log_id;
     union {
         int64_t epoch;      /* 0: a direct fire */
         int32_t flow_at[2]; /* of a step of a flow: step, item; such a fire is a direct one */
     };
-    int64_t due_s;
     union {
         int64_t source;   /* as in struct fire; 0 also when it waits for an executor */
         int64_t flow_run; /* of a step of a flow */
     };
-    int64_t at_mono_ms;
+    uint32_t due_s;
+    uint32_t at_tick;
     int32_t job_id;
     int32_t group;
-    int32_t code;        /* of the sending, 0: none is committed; of an end, handle_code */
+    int32_t code;        /* 0: none is committed */
     uint16_t flow_items; /* of a step of a flow */
     uint8_t kind;        /* enum trigger_kind */
-    bool is_end : 1;
-    bool is_step : 1; /* of a flow */
+    bool is_step;        /* of a flow */
 };
-_Static_assert(sizeof(struct entry) == 56, "see Memory in sent.h");
+_Static_assert(sizeof(struct sent_fire) == 48, "see Memory in sent.h");
+
+/* An end that was reported. */
+struct sent_end {
+    int64_t log_id;
+    uint32_t at_tick;
+    int32_t code; /* handle_code */
+};
+_Static_assert(sizeof(struct sent_end) == 16, "see Memory in sent.h");
+
+/* Entries of one kind, the oldest first. Number n stands in the block of n / BLOCK. */
+struct sent_queue {
+    size_t entry_bytes;   /* [const] */
+    uint64_t first, next; /* numbers of the oldest, and of the next one */
+    char *blocks[BLOCKS]; /* NULL: none of its entries is there */
+};
 
 struct sent {
     const struct clock *clock; /* [const] */
     struct mutex lock;         /* rank LOCK_DISPATCH; never held across a store call */
-    struct entry *entries;     /* [lock] number n stands at n % room */
-    size_t room;               /* [lock] a power of two; 0: nothing was noted yet */
-    uint64_t first, next;      /* [lock] numbers of the oldest, and of the next one */
-    int64_t lost_mono_ms; /* [lock] when the newest entry was noted that was overwritten within its minute; 0: never */
-    int64_t good_mono_ms; /* [lock] when the database was known to work last: the minute ends there */
-    int64_t held_mono_ms; /* [lock] what is younger stays for a comparison; INT64_MAX: none is asked for */
-    size_t lost;          /* [lock] how many, since the last comparison */
-    bool ended;           /* [lock] no more ends come */
+    struct sent_queue fires;   /* [lock] */
+    struct sent_queue ends;    /* [lock] */
+    int64_t lost_mono_ms;      /* [lock] when the newest entry was noted that was dropped within its minute; 0: never */
+    int64_t good_mono_ms;      /* [lock] when the database was known to work last: the minute ends there */
+    int64_t held_mono_ms;      /* [lock] what is younger stays for a comparison; INT64_MAX: none is asked for */
+    size_t lost;               /* [lock] how many, since the last comparison */
+    bool ended;                /* [lock] no more ends come */
     struct log_limit full_log; /* [atomic] */
 };
 
@@ -50,7 +65,8 @@ enum err sent_create(const struct clock *clock, struct sent **out, struct errctx
     if (!m)
         return err_set(ec, ERR_NOMEM, "out of memory for what was sent");
     m->clock = clock;
-    m->first = m->next = 1;
+    m->fires = (struct sent_queue){.entry_bytes = sizeof(struct sent_fire), .first = 1, .next = 1};
+    m->ends = (struct sent_queue){.entry_bytes = sizeof(struct sent_end), .first = 1, .next = 1};
     m->held_mono_ms = INT64_MAX;
     mutex_init(&m->lock, LOCK_DISPATCH);
     *out = m;
@@ -62,32 +78,72 @@ void sent_destroy(struct sent *m)
     if (!m)
         return;
     mutex_fini(&m->lock);
-    free(m->entries);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        free(m->fires.blocks[i]);
+        free(m->ends.blocks[i]);
+    }
     free(m);
 }
 
-static struct entry *get(const struct sent *m, uint64_t number)
+/* ---- queues (all [lock]) ----------------------------------------------------------------------------------------- */
+
+static char **block_of(struct sent_queue *q, uint64_t number)
 {
-    return &m->entries[number & (m->room - 1)];
+    return &q->blocks[number / BLOCK % BLOCKS];
 }
 
-/* [lock] Twice the room; false: there is no memory, or no more of it is to be taken. */
-static bool grow(struct sent *m)
+static void *get(struct sent_queue *q, uint64_t number)
 {
-    size_t room = m->room ? m->room * 2 : ROOM_MIN;
-    struct entry *entries = room <= SENT_MAX ? malloc(room * sizeof *entries) : NULL;
-
-    if (!entries)
-        return false;
-    for (uint64_t n = m->first; n < m->next; n++)
-        entries[n & (room - 1)] = *get(m, n);
-    free(m->entries);
-    m->entries = entries;
-    m->room = room;
-    return true;
+    return *block_of(q, number) + number % BLOCK * q->entry_bytes;
 }
 
-/* [lock] Older ones are of no interest. */
+static struct sent_fire *get_fire(struct sent *m, uint64_t number)
+{
+    return get(&m->fires, number);
+}
+
+static struct sent_end *get_end(struct sent *m, uint64_t number)
+{
+    return get(&m->ends, number);
+}
+
+static bool is_empty(const struct sent_queue *q)
+{
+    return q->first == q->next;
+}
+
+static void drop_first(struct sent_queue *q)
+{
+    uint64_t number = q->first++;
+
+    if (q->first % BLOCK == 0) {
+        free(*block_of(q, number));
+        *block_of(q, number) = NULL;
+    }
+}
+
+/* Its place, to be filled in; NULL: there is no memory. */
+static void *append(struct sent_queue *q)
+{
+    char **block = block_of(q, q->next);
+
+    if (!*block)
+        *block = malloc(BLOCK * q->entry_bytes);
+    return *block ? get(q, q->next++) : NULL;
+}
+
+/* Rounded up: nothing counts as older than it is. */
+static uint32_t to_tick(int64_t mono_ms)
+{
+    return (uint32_t)((mono_ms + TICK_MS - 1) / TICK_MS);
+}
+
+static int64_t from_tick(uint32_t tick)
+{
+    return (int64_t)tick * TICK_MS;
+}
+
+/* Older ones are of no interest. */
 static int64_t get_since_ms(const struct sent *m)
 {
     int64_t since_ms = m->good_mono_ms - SENT_KEEP_MS;
@@ -95,20 +151,39 @@ static int64_t get_since_ms(const struct sent *m)
     return since_ms < m->held_mono_ms ? since_ms : m->held_mono_ms;
 }
 
-/* [lock] NULL: no memory. */
-static struct entry *add(struct sent *m, int64_t now_mono_ms)
+static void drop_oldest(struct sent *m)
 {
-    while (m->first < m->next && get(m, m->first)->at_mono_ms < get_since_ms(m))
-        m->first++;
-    if (m->next - m->first == m->room && !grow(m)) {
-        if (m->room == 0)
-            return NULL;
-        m->first++;
+    if (is_empty(&m->ends) ||
+        (!is_empty(&m->fires) && get_fire(m, m->fires.first)->at_tick <= get_end(m, m->ends.first)->at_tick))
+        drop_first(&m->fires);
+    else
+        drop_first(&m->ends);
+}
+
+/* As append, when what is old was dropped. */
+static void *add(struct sent *m, struct sent_queue *q, int64_t now_mono_ms)
+{
+    int64_t since_ms = get_since_ms(m);
+    void *entry;
+
+    while (!is_empty(&m->fires) && from_tick(get_fire(m, m->fires.first)->at_tick) < since_ms)
+        drop_first(&m->fires);
+    while (!is_empty(&m->ends) && from_tick(get_end(m, m->ends.first)->at_tick) < since_ms)
+        drop_first(&m->ends);
+    if (m->fires.next - m->fires.first + m->ends.next - m->ends.first == SENT_MAX) {
+        drop_oldest(m);
         m->lost++;
         m->lost_mono_ms = now_mono_ms;
     }
-    return get(m, m->next++);
+    entry = append(q);
+    if (!entry) {
+        m->lost++;
+        m->lost_mono_ms = now_mono_ms;
+    }
+    return entry;
 }
+
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 static void tell_full(struct sent *m, bool full)
 {
@@ -117,7 +192,7 @@ static void tell_full(struct sent *m, bool full)
                     log_quote("after a failover that loses commits less than a minute can be compared").s);
 }
 
-static void note_origin(struct entry *e, const struct fire *f)
+static void note_origin(struct sent_fire *e, const struct fire *f)
 {
     e->is_step = f->kind == TRIGGER_FLOW && f->flow_run > 0 && f->shard < 0;
     if (!e->is_step) {
@@ -138,20 +213,20 @@ uint64_t sent_note_fires(struct sent *m, const struct fire *list)
     bool full;
 
     mutex_lock(&m->lock);
-    number = m->next;
+    number = m->fires.next;
     m->good_mono_ms = now_mono_ms; /* their cursor was moved */
     full = m->lost > 0;
     for (const struct fire *f = list; f; f = f->next) {
-        struct entry *e = add(m, now_mono_ms);
+        struct sent_fire *e = add(m, &m->fires, now_mono_ms);
 
         if (!e)
             break;
-        *e = (struct entry){.log_id = f->log_id,
-                            .due_s = f->due_s,
-                            .at_mono_ms = now_mono_ms,
-                            .job_id = (int32_t)f->job_id,
-                            .group = (int32_t)f->group,
-                            .kind = (uint8_t)f->kind};
+        *e = (struct sent_fire){.log_id = f->log_id,
+                                .due_s = (uint32_t)f->due_s,
+                                .at_tick = to_tick(now_mono_ms),
+                                .job_id = (int32_t)f->job_id,
+                                .group = (int32_t)f->group,
+                                .kind = (uint8_t)f->kind};
         note_origin(e, f);
     }
     full = !full && m->lost > 0;
@@ -168,14 +243,18 @@ void sent_note_codes(struct sent *m, const struct result *const *results, size_t
     m->good_mono_ms = now_mono_ms;
     for (size_t i = 0; i < count; i++) {
         uint64_t number = results[i]->sent;
+        struct sent_fire *e;
 
-        if (number < m->first || number >= m->next || get(m, number)->log_id != results[i]->log_id)
+        if (number < m->fires.first || number >= m->fires.next)
+            continue;
+        e = get_fire(m, number);
+        if (e->log_id != results[i]->log_id)
             continue;
         /* One that found nobody may be waiting for an executor now: its row is open, and its later row is to go out. */
         if (!results[i]->row.away)
-            get(m, number)->code = results[i]->row.code;
-        else if (!get(m, number)->is_step && get(m, number)->epoch > 0)
-            get(m, number)->source = 0;
+            e->code = results[i]->row.code;
+        else if (!e->is_step && e->epoch > 0)
+            e->source = 0;
     }
     mutex_unlock(&m->lock);
 }
@@ -186,12 +265,11 @@ void sent_note_ends(struct sent *m, const struct callback_entry *entries, size_t
 
     mutex_lock(&m->lock);
     for (size_t i = 0; i < count; i++) {
-        struct entry *e = add(m, now_mono_ms);
+        struct sent_end *e = add(m, &m->ends, now_mono_ms);
 
         if (!e)
             break;
-        *e = (struct entry){
-            .log_id = entries[i].log_id, .at_mono_ms = now_mono_ms, .code = entries[i].code, .is_end = true};
+        *e = (struct sent_end){.log_id = entries[i].log_id, .at_tick = to_tick(now_mono_ms), .code = entries[i].code};
     }
     mutex_unlock(&m->lock);
 }
@@ -241,34 +319,42 @@ static size_t join_rows(struct sent_row *rows, size_t count)
     return n;
 }
 
+static struct sent_row show_fire(const struct sent_fire *e)
+{
+    return (struct sent_row){.log_id = e->log_id,
+                             .job_id = e->job_id,
+                             .group = e->group,
+                             .due_s = e->due_s,
+                             .epoch = e->is_step ? 0 : e->epoch,
+                             .source = e->is_step ? 0 : e->source,
+                             .flow_run = e->is_step ? e->flow_run : 0,
+                             .flow_step = e->is_step ? e->flow_at[0] : 0,
+                             .flow_item = e->is_step ? e->flow_at[1] : -1,
+                             .flow_items = e->flow_items,
+                             .kind = (enum trigger_kind)e->kind,
+                             .was_sent = true,
+                             .code = e->code};
+}
+
 /* All of that minute, as it is now. */
 static enum err copy_rows(struct sent *m, struct sent_row **out, size_t *count, struct errctx *ec)
 {
-    int64_t now_mono_ms = clock_mono_ms(m->clock);
+    int64_t now_mono_ms = clock_mono_ms(m->clock), since_ms;
     struct sent_row *rows;
     size_t n = 0;
 
     mutex_lock(&m->lock);
-    rows = malloc((m->next - m->first + 1) * sizeof *rows);
-    for (uint64_t at = m->first; rows && at < m->next; at++) {
-        const struct entry *e = get(m, at);
+    since_ms = get_since_ms(m);
+    rows = malloc((m->fires.next - m->fires.first + m->ends.next - m->ends.first + 1) * sizeof *rows);
+    for (uint64_t at = m->fires.first; rows && at < m->fires.next; at++)
+        if (from_tick(get_fire(m, at)->at_tick) >= since_ms)
+            rows[n++] = show_fire(get_fire(m, at));
+    for (uint64_t at = m->ends.first; rows && at < m->ends.next; at++) {
+        const struct sent_end *e = get_end(m, at);
+        int64_t at_ms = from_tick(e->at_tick);
 
-        if (e->at_mono_ms < get_since_ms(m) || (e->is_end && !m->ended && e->at_mono_ms > now_mono_ms - SENT_AGAIN_MS))
-            continue;
-        rows[n++] = (struct sent_row){.log_id = e->log_id,
-                                      .job_id = e->job_id,
-                                      .group = e->group,
-                                      .due_s = e->due_s,
-                                      .epoch = e->is_step ? 0 : e->epoch,
-                                      .source = e->is_step ? 0 : e->source,
-                                      .flow_run = e->is_step ? e->flow_run : 0,
-                                      .flow_step = e->is_step ? e->flow_at[0] : 0,
-                                      .flow_item = e->is_step ? e->flow_at[1] : -1,
-                                      .flow_items = e->flow_items,
-                                      .kind = (enum trigger_kind)e->kind,
-                                      .was_sent = !e->is_end,
-                                      .code = e->is_end ? 0 : e->code,
-                                      .handle_code = e->is_end ? e->code : 0};
+        if (at_ms >= since_ms && (m->ended || at_ms <= now_mono_ms - SENT_AGAIN_MS))
+            rows[n++] = (struct sent_row){.log_id = e->log_id, .flow_item = -1, .handle_code = e->code};
     }
     mutex_unlock(&m->lock);
     if (!rows)

@@ -9,6 +9,7 @@
 static struct fake_clock the_time;
 static struct sent_row asked[2000];
 static size_t asked_count;
+static struct sent_row last_fire, last_end; /* of all that were asked for */
 static struct errctx ec;
 
 enum err store_write_sent(struct store_session *s, const struct sent_row *rows, size_t count, const char *incarnation,
@@ -18,6 +19,12 @@ enum err store_write_sent(struct store_session *s, const struct sent_row *rows, 
     for (size_t i = 0; i < count; i++)
         if (asked_count < ARRAY_LEN(asked))
             asked[asked_count++] = rows[i];
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].was_sent)
+            last_fire = rows[i];
+        else
+            last_end = rows[i];
+    }
     counts->written += count;
     return ERR_OK;
 }
@@ -186,6 +193,41 @@ static void the_memory_has_an_end_and_says_so(void **state)
     sent_destroy(m);
 }
 
+/* Fires and ends share it: what is older goes first, whichever it is, and numbers of fires stay what they are. */
+static void fires_and_ends_share_the_memory(void **state)
+{
+    struct sent *m = make();
+    struct callback_entry end = {.log_id = 2000001, .code = 200};
+    struct result done = {.row = {.code = 200}};
+    const struct result *one[] = {&done};
+    struct sent_summary sum;
+
+    (void)state;
+    sent_end(m);
+    (void)note(m, 1);
+    fake_clock_pass_ms(&the_time, 200);
+    sent_note_ends(m, &end, 1);
+    fake_clock_pass_ms(&the_time, 200);
+    for (int i = 0; i < SENT_MAX - 1; i++)
+        done.sent = note(m, 2 + i);
+    done.log_id = 2 + SENT_MAX - 2;
+    sent_note_codes(m, one, 1);
+    sum = compare(m); /* fire 1 is gone, the end is there */
+    assert_int_equal(sum.checked, SENT_MAX);
+    assert_int_equal(asked[0].log_id, 2);
+    assert_int_equal(last_end.log_id, 2000001);
+    assert_int_equal(last_end.handle_code, 200);
+    assert_int_equal(last_fire.code, 200);
+    end.log_id = 2000002;
+    sent_note_ends(m, &end, 1); /* the first end goes, no fire */
+    sum = compare(m);
+    assert_int_equal(sum.forgotten, 1);
+    assert_int_equal(sum.checked, SENT_MAX);
+    assert_int_equal(asked[0].log_id, 2);
+    assert_int_equal(last_end.log_id, 2000002);
+    sent_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_step_of_a_flow_keeps_its_place),
         cmocka_unit_test(a_minute_is_kept_however_long_nobody_is_there),
         cmocka_unit_test(the_memory_has_an_end_and_says_so),
+        cmocka_unit_test(fires_and_ends_share_the_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
