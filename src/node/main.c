@@ -21,6 +21,8 @@
 #define GUARD_MS 60000     /* more than a Java admin waits for its lock, 50 s */
 #define NOTES_PER_LINE 600 /* characters: log_quote cuts at 700, and escapes some */
 #define TICK_NS 200000000
+#define TABLE_BYTES (64 * 1024)
+#define SPARE_BYTES (128 * 1024) /* that an arena may keep at its end */
 #define LARGE_BYTES (512 * 1024)
 
 extern char **environ;
@@ -136,17 +138,24 @@ static void forbid_core_dumps(void)
         log_warn("main", "event=core_dumps error=%s", log_quote(strerror(errno)).s);
 }
 
-/* Large pieces of memory, bodies above all, each have pages of their own, which the system gets back when they are
- * freed. Left to itself the allocator learns to keep them: after sixteen bodies of 12 MiB the process stayed at 800
- * MB. And each of its arenas (eight for a processor, one after the other as threads come) keeps what was the most there
- * once: with few, 7 MB that are in use do not become 80 within an hour. */
-static void give_memory_back(void)
+/* Tables that are allocated at the start have pages of their own: these count as used only when something is written
+ * to them, which most of a table never sees. Threads share few arenas, one for a processor: each keeps what was the most
+ * there once. With the allocator's eight, 7 MB that are in use became 80 within an hour. */
+static void share_memory(void)
 {
     int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
 
-    mallopt(M_ARENA_MAX, 2 * (processors > 2 ? processors : 2));
+    mallopt(M_ARENA_MAX, processors > 2 ? processors : 2);
+    mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
+}
+
+/* From now on only large pieces, bodies above all, have pages of their own, which the system gets back when they are
+ * freed; pages cost time, and statements come and go. Left to itself the allocator learns to keep large ones, too: after
+ * sixteen bodies of 12 MiB the process stayed at 800 MB. */
+static void give_memory_back(void)
+{
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-    mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
 }
 
 /* Waits until is_done; false after the time, and when a second signal ends the patience. */
@@ -204,11 +213,12 @@ static int run(struct config *config, int argc, char **argv)
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     raise_file_limit();
-    give_memory_back();
+    share_memory();
     errctx_clear(&ec);
     watchdog_tell("STATUS=starting");
     if (node_start(config, &node, &ec))
         return fail(&ec);
+    give_memory_back();
     watchdog_tell("READY=1");
     if (watchdog_start(node, &watchdog, &ec)) {
         node_stop(node);
