@@ -40,11 +40,9 @@ static void answer_channels(struct v1_call *c)
     bool mail = false, can_add = false;
 
     if (!V1_FAILS(c, admin_list_channels, put_channel, &items, &mail, &can_add)) {
-        v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "mail", mail);
         v1_put_bool(&c->r->body, "canAdd", can_add);
         v1_put_collected(&c->r->body, "items", &items);
-        v1_put_object_end(&c->r->body);
     }
     buf_fini(&items);
 }
@@ -116,7 +114,6 @@ V1_ID_ANSWER(answer_remove_channel, admin_remove_channel)
 
 static void put_told(struct buf *b, const struct sent_alarm *row)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", row->id);
     v1_put_instant(b, "at", row->at_ms);
     v1_put_text(b, "event", row->event);
@@ -130,7 +127,6 @@ static void put_told(struct buf *b, const struct sent_alarm *row)
     v1_put_text(b, "title", row->title);
     v1_put_bool(b, "ok", !row->error);
     v1_put_text(b, "error", row->error);
-    v1_put_object_end(b);
 }
 
 static void answer_told(struct v1_call *c)
@@ -149,7 +145,6 @@ static void answer_told(struct v1_call *c)
 
 static void put_state(struct buf *b, const struct alarm_state *state)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "jobId", state->job_id);
     v1_put_int_if(b, "jobGroup", state->job_group, state->job_group);
     v1_put_text(b, "name", state->job_group ? state->job_name : NULL);
@@ -158,7 +153,6 @@ static void put_state(struct buf *b, const struct alarm_state *state)
     v1_put_bool(b, "failing", state->failing);
     v1_put_bool(b, "due", state->due);
     v1_put_instant(b, "quietUntil", state->quiet_until_ms);
-    v1_put_object_end(b);
 }
 
 static void answer_alarms(struct v1_call *c)
@@ -199,10 +193,8 @@ static void answer_test(struct v1_call *c)
     struct test test = {0};
 
     if (!V1_FAILS(c, admin_test_alarms, group ? group : "", channel, put_result, &test)) {
-        v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "ok", !test.failed);
         v1_put_collected(&c->r->body, "items", &test.items);
-        v1_put_object_end(&c->r->body);
     }
     buf_fini(&test.items);
 }

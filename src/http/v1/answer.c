@@ -12,7 +12,7 @@ static bool ask_to_log_in(struct v1_call *c, const char *why)
 
     refuse(&c->why, REFUSED_RIGHT, NULL,
            "%s: log in (POST /api/v1/session), or send a token (Authorization: Bearer swt_...)", why);
-    v1_write_problem(c->r, 401, "login", NULL, NULL, c->why.text.text);
+    v1_write_problem(c, 401, "login", NULL, c->why.text.text);
     if (response_add_header(c->r, "WWW-Authenticate", "Bearer realm=\"shardwheel\"", &ec))
         c->r->body.failed = true;
     return false;
@@ -50,12 +50,12 @@ static bool load_request(struct v1_call *c)
     int status = 400;
 
     if (form_parse(c->call->q->query, strlen(c->call->q->query), &c->query, &ec) || v1_read_body(c, &status, &ec)) {
-        v1_write_problem(c->r, status,
+        v1_write_problem(c, status,
                          status == 415   ? "media-type"
                          : status == 413 ? "length"
                          : status == 503 ? "try-again"
                                          : "invalid",
-                         NULL, NULL, ec.text);
+                         NULL, ec.text);
         return false;
     }
     return true;
@@ -69,14 +69,16 @@ void v1_answer(const struct route_call *call, struct http_response *r)
 
     c.body.c = &c;
     r->content_type = "application/json";
+    v1_put_object(&r->body, NULL);
     if (find_caller(&c, &who) && load_request(&c))
         route->answer(&c);
+    v1_end_answer(&c);
     identity_fini(&who);
     form_fini(&c.query);
     v1_forget(&c);
     if (buf_failed(&r->body) || buf_failed(&r->headers)) {
         buf_fini(&r->body);
         buf_fini(&r->headers);
-        v1_write_problem(r, 500, "broken", NULL, NULL, "out of memory for the answer");
+        v1_write_whole_problem(r, 500, "broken", "out of memory for the answer");
     }
 }

@@ -21,16 +21,16 @@ static void add_retry_after(struct http_response *r, int64_t seconds)
         r->body.failed = true;
 }
 
-/* `why`: what else it says; NULL: nothing. */
-static void write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
-                          const char *detail, const struct refusal *why)
+/* An object that goes on. `retry_s`: for those who are to come again; 0: soon. */
+static void put_problem(struct http_response *r, int status, const char *kind, const char *field, const char *detail,
+                        int64_t retry_s)
 {
     struct buf *b = &r->body;
 
     r->status = status;
     r->content_type = "application/problem+json";
     buf_clear(b);
-    buf_puts(b, "{");
+    v1_put_object(b, NULL);
     v1_put_text(b, "type", "about:blank");
     v1_put_text(b, "title", response_name_status(status));
     v1_put_int(b, "status", status);
@@ -38,21 +38,21 @@ static void write_problem(struct http_response *r, int status, const char *kind,
     v1_put_text(b, "kind", kind);
     if (field)
         v1_put_text(b, "field", field);
-    if (item && *item)
-        v1_put_text(b, "item", item);
-    if (why && why->max) {
-        v1_put_int(b, "min", why->min);
-        v1_put_int(b, "max", why->max);
-    }
-    buf_puts(b, "}");
     if (status == 503 || status == 429)
-        add_retry_after(r, why ? why->retry_s : 0);
+        add_retry_after(r, retry_s);
 }
 
-void v1_write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
-                      const char *detail)
+void v1_write_problem(struct v1_call *c, int status, const char *kind, const char *field, const char *detail)
 {
-    write_problem(r, status, kind, field, item, detail, NULL);
+    put_problem(c->r, status, kind, field, detail, c->why.retry_s);
+    c->answered = true;
+    c->ended = false;
+}
+
+void v1_write_whole_problem(struct http_response *r, int status, const char *kind, const char *detail)
+{
+    put_problem(r, status, kind, NULL, detail, 0);
+    v1_put_object_end(&r->body);
 }
 
 /* {field} stands in the pattern. */
@@ -97,9 +97,14 @@ void v1_write_refusal(struct v1_call *c)
     const struct refusal *why = &c->why;
     bool conditional = request_get_header(c->call->q, "If-Match") != NULL;
 
-    write_problem(c->r, v1_get_status(why, c->call->route->pattern, conditional), refusal_name(why->kind), why->field,
-                  why->item, why->text.text, why);
-    c->answered = true;
+    v1_write_problem(c, v1_get_status(why, c->call->route->pattern, conditional), refusal_name(why->kind), why->field,
+                     why->text.text);
+    if (why->item[0])
+        v1_put_text(&c->r->body, "item", why->item);
+    if (why->max) {
+        v1_put_int(&c->r->body, "min", why->min);
+        v1_put_int(&c->r->body, "max", why->max);
+    }
 }
 
 /* ---- how reading and use cases end ------------------------------------------------------------------------------- */
@@ -174,6 +179,20 @@ void v1_set_created(struct v1_call *c, const char *path, int64_t id)
 void v1_set_no_content(struct v1_call *c)
 {
     c->r->status = 204;
+    v1_take_answer(c);
+}
+
+void v1_end_answer(struct v1_call *c)
+{
+    if (!c->ended)
+        v1_put_object_end(&c->r->body);
+    c->ended = true;
+}
+
+void v1_take_answer(struct v1_call *c)
+{
+    buf_clear(&c->r->body);
+    c->ended = true;
 }
 
 /* ---- ETag -------------------------------------------------------------------------------------------------------- */
@@ -205,6 +224,7 @@ bool v1_etag_is_in(const char *list, const char *tag)
 
 void v1_tag_answer(struct v1_call *c)
 {
+    v1_end_answer(c);
     v1_tag_answer_by(c, &c->r->body);
 }
 

@@ -10,7 +10,6 @@
 
 static void put_node(struct buf *b, const struct node_row *node, int64_t now_ms)
 {
-    v1_put_object(b, NULL);
     v1_put_text(b, "node", node->node);
     v1_put_text(b, "incarnation", node->incarnation);
     v1_put_text(b, "url", node->url);
@@ -24,7 +23,6 @@ static void put_node(struct buf *b, const struct node_row *node, int64_t now_ms)
     v1_put_int(b, "upSeconds", node_get_up_ms(node, now_ms) / 1000);
     v1_put_int(b, "beatAgeMilliseconds", now_ms > node->beat_ms ? now_ms - node->beat_ms : 0);
     v1_put_int(b, "clockAheadMilliseconds", node->clock_ms);
-    v1_put_object_end(b);
 }
 
 static void answer_nodes(struct v1_call *c)
@@ -33,13 +31,8 @@ static void answer_nodes(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_nodes, &nodes))
         return;
-    v1_put_object(&c->r->body, NULL);
     v1_put_instant(&c->r->body, "now", nodes.now_ms);
-    v1_put_list(&c->r->body, "items");
-    for (size_t i = 0; i < nodes.count; i++)
-        put_node(&c->r->body, &nodes.rows[i], nodes.now_ms);
-    v1_put_list_end(&c->r->body);
-    v1_put_object_end(&c->r->body);
+    V1_PUT_LIST(&c->r->body, "items", nodes.rows, nodes.count, put_node, nodes.now_ms);
     cluster_nodes_fini(&nodes);
 }
 
@@ -71,7 +64,6 @@ static void put_shard(struct buf *b, const struct shard_view *shard, int64_t now
 {
     int64_t held_ms = shard_get_held_ms(shard, now_ms);
 
-    v1_put_object(b, NULL);
     v1_put_int(b, "shard", shard->shard);
     v1_put_text(b, "owner", shard->owner[0] ? shard->owner : NULL);
     v1_put_int(b, "epoch", shard->epoch);
@@ -82,21 +74,14 @@ static void put_shard(struct buf *b, const struct shard_view *shard, int64_t now
         v1_put_int(b, "planned", shard->planned);
         v1_put_int(b, "openBefore", shard->open_before);
     }
-    v1_put_object_end(b);
 }
 
-static void put_wish(struct buf *b, const char *name, const struct reshard_wish *wish)
+static void put_wish(struct buf *b, const struct reshard_wish *wish)
 {
-    if (!wish->shards) {
-        v1_put_null(b, name);
-        return;
-    }
-    v1_put_object(b, name);
     v1_put_int(b, "shards", wish->shards);
     v1_put_instant(b, "lastSecond", wish->last_s * 1000);
     v1_put_int(b, "try", wish->tries);
     v1_put_int(b, "tries", RESHARD_TRIES);
-    v1_put_object_end(b);
 }
 
 static void answer_shards(struct v1_call *c)
@@ -107,15 +92,13 @@ static void answer_shards(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_shards, count, &status))
         return;
-    v1_put_object(b, NULL);
     v1_put_instant(b, "now", status.now_ms);
     v1_put_int(b, "shards", status.shards);
-    put_wish(b, "reshard", &status.wish);
-    v1_put_list(b, "items");
-    for (size_t i = 0; i < status.count; i++)
-        put_shard(b, &status.rows[i], status.now_ms, count);
-    v1_put_list_end(b);
-    v1_put_object_end(b);
+    if (v1_put_object_if(b, "reshard", status.wish.shards)) {
+        put_wish(b, &status.wish);
+        v1_put_object_end(b);
+    }
+    V1_PUT_LIST(b, "items", status.rows, status.count, put_shard, status.now_ms, count);
     cluster_status_fini(&status);
 }
 
@@ -129,11 +112,9 @@ static void answer_release(struct v1_call *c)
     if (V1_FAILS(c, admin_release_shard, (int)shard, &owner))
         return;
     c->r->status = 202;
-    v1_put_object(&c->r->body, NULL);
     v1_put_int(&c->r->body, "shard", shard);
     v1_put_text(&c->r->body, "owner", owner.node);
     v1_put_text(&c->r->body, "incarnation", owner.incarnation);
-    v1_put_object_end(&c->r->body);
 }
 
 /* ---- reshard ----------------------------------------------------------------------------------------------------- */
@@ -147,14 +128,13 @@ static void answer_reshard(struct v1_call *c)
     if (V1_FAILS(c, admin_reshard, shards, &wish))
         return;
     c->r->status = 202;
-    put_wish(&c->r->body, NULL, &wish);
+    put_wish(&c->r->body, &wish);
 }
 
 static void answer_cancel(struct v1_call *c)
 {
-    if (v1_is_refused(c) || v1_has_failed(c, admin_cancel_reshard(c->admin, c->actor, &c->why)))
-        return;
-    v1_set_no_content(c);
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_cancel_reshard(c->admin, c->actor, &c->why)))
+        v1_set_no_content(c);
 }
 
 static const struct v1_route routes[] = {

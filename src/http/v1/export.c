@@ -75,7 +75,6 @@ static void put_flow(struct buf *b, const struct transfer_flow *flow)
 
 static void put_channel(struct buf *b, const struct transfer_channel *channel)
 {
-    v1_put_object(b, NULL);
     v1_put_text(b, "name", channel->name);
     v1_put_text(b, "kind", channel->kind);
     if (channel->app_names[0])
@@ -84,7 +83,6 @@ static void put_channel(struct buf *b, const struct transfer_channel *channel)
         v1_put_parts(b, "tags", channel->tags);
     if (channel->quiet[0])
         v1_put_text(b, "quiet", channel->quiet);
-    v1_put_object_end(b);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -328,6 +326,7 @@ static void answer(struct exporting *x)
         (void)v1_has_failed(c, refuse(&c->why, REFUSED_TRY_AGAIN, NULL, "%s", ec.text));
         return;
     }
+    v1_take_answer(c);
     put_all(x, &page, &more);
     if (whole)
         v1_tag_answer(c);

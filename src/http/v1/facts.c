@@ -138,7 +138,6 @@ static void put_sentence(struct buf *b, const struct explain_item *item)
 
 void v1_put_explained(struct buf *b, const struct explain_item *item)
 {
-    v1_put_object(b, NULL);
     v1_put_instant(b, "due", item->due_ms);
     v1_put_text(b, "kind", trigger_kind_name(item->kind));
     v1_put_text(b, "state", explain_state_name(item->state));
@@ -146,7 +145,6 @@ void v1_put_explained(struct buf *b, const struct explain_item *item)
     v1_put_int(b, "runsLeftOut", item->runs_left_out);
     put_reason(b, item);
     put_sentence(b, item);
-    v1_put_object_end(b);
 }
 
 /* ---- events, audit ----------------------------------------------------------------------------------------------- */
@@ -194,7 +192,6 @@ static void put_facts(struct buf *b, const char *data)
 
 void v1_put_event(struct buf *b, const struct event_row *row)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", row->id);
     v1_put_instant(b, "at", row->at_ms);
     v1_put_instant(b, "until", row->until_ms);
@@ -204,7 +201,6 @@ void v1_put_event(struct buf *b, const struct event_row *row)
     v1_put_int_if(b, "job", row->job_id, row->job_id);
     put_facts(b, row->data);
     v1_put_text(b, "text", row->detail);
-    v1_put_object_end(b);
 }
 
 /* We write nothing but objects there, but the column takes what anybody writes. */
@@ -233,7 +229,6 @@ void v1_put_audit(struct buf *b, const struct audit_entry *entry)
 {
     const struct audit_row *row = &entry->row;
 
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", entry->id);
     v1_put_instant(b, "at", entry->at_ms);
     v1_put_text(b, "who", row->who);
@@ -246,7 +241,6 @@ void v1_put_audit(struct buf *b, const struct audit_entry *entry)
     v1_put_int(b, "jobGroup", row->job_group);
     put_side(b, "before", row->before);
     put_side(b, "after", row->after);
-    v1_put_object_end(b);
 }
 
 void v1_put_outcome(struct buf *out, const struct run_row *row)

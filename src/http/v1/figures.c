@@ -15,22 +15,18 @@ static void answer_figures(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_is_blind(c) || v1_has_failed(c, admin_load_figures(c->admin, &figures, &c->why)))
         return;
-    v1_put_object(b, NULL);
     v1_put_int(b, "jobs", figures.jobs);
     v1_put_int(b, "jobsRunning", figures.jobs_running);
     v1_put_int(b, "runs", figures.runs);
     v1_put_int(b, "executors", figures.executors);
-    v1_put_object_end(b);
 }
 
 static void put_day(struct buf *b, const struct report_day *day)
 {
-    v1_put_object(b, NULL);
     v1_put_text(b, "day", day->day);
     v1_put_int(b, "running", day->running);
     v1_put_int(b, "success", day->success);
     v1_put_int(b, "fail", day->fail);
-    v1_put_object_end(b);
 }
 
 static void answer_days(struct v1_call *c)
@@ -48,7 +44,7 @@ static void answer_days(struct v1_call *c)
     snprintf(to, sizeof to, "%s 23:59:59", last);
     if (v1_has_failed(c, admin_load_days(c->admin, from, to, &days, &c->why)))
         return;
-    V1_PUT_ITEMS(b, days.items, days.count, put_day);
+    V1_PUT_LIST(b, "items", days.items, days.count, put_day);
     report_days_fini(&days);
 }
 

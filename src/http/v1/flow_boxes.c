@@ -89,11 +89,8 @@ void flow_put_document(struct buf *out, const char *name, const char *document, 
     struct json_place place = {0};
     struct json_value root, member, value;
 
-    if (!v1_read_object(document, &root)) {
-        v1_put_null(out, name);
+    if (!v1_put_object_if(out, name, v1_read_object(document, &root)))
         return;
-    }
-    v1_put_object(out, name);
     while (json_next_member(&root, &place, &member, &value)) {
         if (closed && json_is_text(&member, "steps"))
             put_steps(out, &value, boxes, box_count);
@@ -167,7 +164,6 @@ void flow_put_run(struct buf *out, const struct flow_run_card *card)
 {
     const struct flow_run_row *row = &card->row;
 
-    v1_put_object(out, NULL);
     v1_put_int(out, "id", row->id);
     v1_put_int(out, "flowId", row->flow_id);
     v1_put_text(out, "flowName", row->flow_name);

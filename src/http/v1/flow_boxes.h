@@ -14,7 +14,7 @@ void flow_put_document(struct buf *out, const char *name, const char *document, 
 void flow_put_member(struct buf *out, const char *document, const char *name, const char *absent);
 /* Any value that was read, as JSON without white space. */
 void flow_put_value(struct buf *out, const char *name, const struct json_value *value);
-/* FlowRun, as an object that goes on. */
+/* FlowRun */
 void flow_put_run(struct buf *out, const struct flow_run_card *card);
 /* The member "document" of the body, as compact JSON; noted when it is missing. */
 const char *flow_take_document(struct v1_call *c);

@@ -110,7 +110,6 @@ static void add_asked(struct v1_call *c, struct events *e, const struct flow_run
 
 static void put_event(struct buf *out, const struct event *event)
 {
-    v1_put_object(out, NULL);
     v1_put_instant(out, "at", event->at_ms);
     v1_put_text(out, "what", event->what);
     v1_put_text(out, "step", event->step);
@@ -121,7 +120,6 @@ static void put_event(struct buf *out, const struct event *event)
         flow_put_value(out, "text", &event->remark);
     else
         v1_put_text(out, "text", event->text);
-    v1_put_object_end(out);
 }
 
 static void put_events(struct v1_call *c, const struct flow_run_whole *run, const struct audit_page *asked, bool cut)
@@ -141,11 +139,8 @@ static void put_events(struct v1_call *c, const struct flow_run_whole *run, cons
             add_step(&e, &run->boxes[i], run->steps[i]);
     add_end(&e, row);
     qsort(e.list, e.count, sizeof *e.list, compare);
-    v1_put_items(&c->r->body);
-    V1_PUT_EACH(&c->r->body, e.list, e.count, put_event);
-    v1_put_list_end(&c->r->body);
+    V1_PUT_LIST(&c->r->body, "items", e.list, e.count, put_event);
     v1_put_bool(&c->r->body, "incomplete", cut);
-    v1_put_object_end(&c->r->body);
     free(e.list);
 }
 

@@ -48,11 +48,7 @@ static void answer_list(struct v1_call *c)
 
     if (V1_FAILS(c, admin_list_flow_runs, &filter, page.limit, &cards))
         return;
-    v1_put_items(&c->r->body);
-    for (size_t i = 0; i < cards.count; i++) {
-        flow_put_run(&c->r->body, &cards.items[i]);
-        v1_put_object_end(&c->r->body);
-    }
+    V1_PUT_LIST(&c->r->body, "items", cards.items, cards.count, flow_put_run);
     v1_end_page(c, &page, cards.is_end ? NULL : &(struct v1_cursor){.keys = {cards.last}, .count = 1});
     flow_run_cards_fini(&cards);
 }
@@ -76,11 +72,8 @@ static void put_number(struct buf *out, const char *name, int64_t number)
 
 static void put_items(struct buf *out, const struct flow_step_view *row)
 {
-    if (row->items == FLOW_NO_NUMBER) {
-        v1_put_null(out, "items");
+    if (!v1_put_object_if(out, "items", row->items != FLOW_NO_NUMBER))
         return;
-    }
-    v1_put_object(out, "items");
     v1_put_int(out, "total", row->items);
     v1_put_int(out, "begun", row->items_begun == FLOW_NO_NUMBER ? 0 : row->items_begun);
     v1_put_int(out, "ended", row->items_ended == FLOW_NO_NUMBER ? 0 : row->items_ended);
@@ -88,13 +81,12 @@ static void put_items(struct buf *out, const struct flow_step_view *row)
     v1_put_object_end(out);
 }
 
-static void put_step(struct buf *out, const struct flow_run_whole *run, size_t i)
+static void put_step(struct buf *out, const struct flow_box *box, const struct flow_run_whole *run)
 {
     static const struct flow_step_view none = {.code = FLOW_NO_NUMBER, .items = FLOW_NO_NUMBER};
-    const struct flow_box *box = &run->boxes[i];
+    size_t i = (size_t)(box - run->boxes);
     const struct flow_step_view *row = run->steps[i] ? run->steps[i] : &none;
 
-    v1_put_object(out, NULL);
     v1_put_text(out, "name", box->name);
     v1_put_text(out, "type", flow_kind_name(box->kind));
     v1_put_text(out, "state", find_state(run, run->steps[i]));
@@ -118,7 +110,6 @@ static void put_step(struct buf *out, const struct flow_run_whole *run, size_t i
         v1_put_text(out, "who", row->who);
         v1_put_text(out, "remark", row->remark);
     }
-    v1_put_object_end(out);
 }
 
 static void answer_one(struct v1_call *c)
@@ -131,11 +122,7 @@ static void answer_one(struct v1_call *c)
         return;
     flow_put_run(out, &run.card.items[0]);
     flow_put_document(out, "document", run.version.rows[0].document, run.boxes, run.box_count);
-    v1_put_list(out, "steps");
-    for (size_t i = 0; i < run.box_count; i++)
-        put_step(out, &run, i);
-    v1_put_list_end(out);
-    v1_put_object_end(out);
+    V1_PUT_LIST(out, "steps", run.boxes, run.box_count, put_step, &run);
     flow_run_whole_fini(&run);
 }
 
@@ -143,7 +130,6 @@ static void answer_one(struct v1_call *c)
 
 static void put_item(struct buf *out, const struct flow_item_view *row)
 {
-    v1_put_object(out, NULL);
     v1_put_int(out, "item", row->item);
     v1_put_text(out, "state", flow_state_name((enum flow_state)row->state));
     v1_put_int_if(out, "logId", row->log_id, row->log_id);
@@ -155,7 +141,6 @@ static void put_item(struct buf *out, const struct flow_item_view *row)
     v1_put_text(out, "address", row->address);
     v1_put_text(out, "result", row->result);
     v1_put_text(out, "message", row->message);
-    v1_put_object_end(out);
 }
 
 static void answer_items(struct v1_call *c)
@@ -184,8 +169,6 @@ static void ask(struct v1_call *c, enum flow_action action, bool of_step)
     if (V1_FAILS(c, admin_ask_flow_run, id, name, action, remark))
         return;
     c->r->status = 202;
-    v1_put_object(&c->r->body, NULL);
-    v1_put_object_end(&c->r->body);
 }
 
 #define ANSWER(function, action, of_step)                                                                              \

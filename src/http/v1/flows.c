@@ -9,30 +9,27 @@
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
+static void put_fault(struct buf *out, const struct flow_fault *fault)
+{
+    v1_put_text(out, "where", fault->where);
+    v1_put_text(out, "text", fault->text);
+}
+
 static void put_faults(struct buf *out, const struct flow_faults *faults)
 {
-    v1_put_list(out, "faults");
-    for (size_t i = 0; i < faults->count && i < FLOW_FAULTS_MAX; i++) {
-        v1_put_object(out, NULL);
-        v1_put_text(out, "where", faults->list[i].where);
-        v1_put_text(out, "text", faults->list[i].text);
-        v1_put_object_end(out);
-    }
-    v1_put_list_end(out);
+    size_t count = faults->count < FLOW_FAULTS_MAX ? faults->count : FLOW_FAULTS_MAX;
+
+    V1_PUT_LIST(out, "faults", faults->list, count, put_fault);
 }
 
 /* A problem of a document has all of its faults. */
 static bool has_failed(struct v1_call *c, enum err e, const struct flow_faults *faults)
 {
-    struct buf *out = &c->r->body;
     bool failed = v1_has_failed(c, e);
 
-    if (!failed || faults->count == 0 || buf_failed(out) || out->len == 0 || out->data[out->len - 1] != '}')
-        return failed;
-    out->data[--out->len] = '\0';
-    put_faults(out, faults);
-    v1_put_object_end(out);
-    return true;
+    if (failed && faults->count)
+        put_faults(&c->r->body, faults);
+    return failed;
 }
 
 static void answer_validate(struct v1_call *c)
@@ -42,10 +39,8 @@ static void answer_validate(struct v1_call *c)
 
     if (V1_FAILS(c, admin_check_flow, document, verdict))
         return;
-    v1_put_object(&c->r->body, NULL);
     put_faults(&c->r->body, &verdict->faults);
     v1_put_ints(&c->r->body, "groups", verdict->groups, verdict->group_count);
-    v1_put_object_end(&c->r->body);
     flow_verdict_fini(verdict);
 }
 
@@ -53,18 +48,14 @@ static void answer_validate(struct v1_call *c)
 
 static void put_tick(struct buf *out, const struct flow_tick *tick)
 {
-    v1_put_object(out, NULL);
     v1_put_int(out, "id", tick->id);
     v1_put_text(out, "state", flow_run_state_name(tick->state));
     v1_put_instant(out, "startedAt", tick->started_ms);
     v1_put_instant(out, "endedAt", tick->ended_ms);
-    v1_put_object_end(out);
 }
 
-/* An object that goes on. */
 static void put_flow(struct buf *out, const struct flow_card *card)
 {
-    v1_put_object(out, NULL);
     v1_put_int(out, "id", card->row.id);
     v1_put_text(out, "name", card->row.name);
     flow_put_member(out, card->row.document, "description", NULL);
@@ -94,11 +85,7 @@ static void answer_list(struct v1_call *c)
     query.tag = v1_query_text(c, "tag", 255);
     if (V1_FAILS(c, admin_list_flows, &query, &cards))
         return;
-    v1_put_items(&c->r->body);
-    for (size_t i = 0; i < cards.count; i++) {
-        put_flow(&c->r->body, &cards.items[i]);
-        v1_put_object_end(&c->r->body);
-    }
+    V1_PUT_LIST(&c->r->body, "items", cards.items, cards.count, put_flow);
     v1_end_page(c, &page, cards.is_end ? NULL : &(struct v1_cursor){.text = cards.last});
     flow_cards_fini(&cards);
 }
@@ -113,7 +100,6 @@ static bool write_flow(struct v1_call *c, int64_t id)
         return false;
     put_flow(&c->r->body, &cards.items[0]);
     flow_put_document(&c->r->body, "document", cards.items[0].row.document, boxes, cards.items[0].step_count);
-    v1_put_object_end(&c->r->body);
     flow_boxes_destroy(boxes, cards.items[0].step_count);
     flow_cards_fini(&cards);
     return true;
@@ -133,9 +119,7 @@ static void answer_chain(struct v1_call *c)
     struct buf document = {0};
 
     if (!V1_FAILS(c, admin_put_chain, id, &document)) {
-        v1_put_object(&c->r->body, NULL);
         flow_put_document(&c->r->body, "document", document.data, NULL, 0);
-        v1_put_object_end(&c->r->body);
         c->r->body.failed |= buf_failed(&document);
     }
     buf_fini(&document);
@@ -190,19 +174,11 @@ static void answer_stop(struct v1_call *c)
 
 /* ---- versions ---------------------------------------------------------------------------------------------------- */
 
-/* An object that goes on. */
 static void put_version(struct buf *out, const struct flow_version_row *row)
 {
-    v1_put_object(out, NULL);
     v1_put_int(out, "version", row->version);
     v1_put_instant(out, "at", row->at_ms);
     v1_put_text(out, "who", row->who);
-}
-
-static void put_listed_version(struct buf *out, const struct flow_version_row *row)
-{
-    put_version(out, row);
-    v1_put_object_end(out);
 }
 
 static void answer_versions(struct v1_call *c)
@@ -213,7 +189,7 @@ static void answer_versions(struct v1_call *c)
 
     if (V1_FAILS(c, admin_list_flow_versions, id, page.after ? page.from.keys[0] : INT64_MAX, page.want, &list))
         return;
-    V1_PUT_PAGE(c, &page, list.rows, list.count, put_listed_version, version);
+    V1_PUT_PAGE(c, &page, list.rows, list.count, put_version, version);
     flow_version_rows_fini(&list);
 }
 
@@ -228,7 +204,6 @@ static void answer_version(struct v1_call *c)
         return;
     put_version(&c->r->body, &list.rows[0]);
     flow_put_document(&c->r->body, "document", list.rows[0].document, boxes, box_count);
-    v1_put_object_end(&c->r->body);
     flow_boxes_destroy(boxes, box_count);
     flow_version_rows_fini(&list);
 }
@@ -269,11 +244,9 @@ static void answer_diff(struct v1_call *c)
         v1_note(c, REFUSED_INVALID, "from", "from must be a version: there is none before the first one");
     if (!v1_is_refused(c) && take_version(c, id, from, &old) && take_version(c, id, version, &new) &&
         !v1_has_failed(c, flow_put_diff(&lines, old.data, old.len, new.data, new.len, &c->why.text))) {
-        v1_put_object(&c->r->body, NULL);
         v1_put_int(&c->r->body, "from", from);
         v1_put_int(&c->r->body, "version", version);
         put_lines(&c->r->body, &lines);
-        v1_put_object_end(&c->r->body);
     }
     c->r->body.failed |= buf_failed(&old) || buf_failed(&new) || buf_failed(&lines);
     buf_fini(&old);
@@ -296,7 +269,6 @@ static void answer_run(struct v1_call *c)
         v1_has_failed(c, admin_show_started_run(c->admin, c->actor, run_id, &cards, &c->why)))
         return;
     flow_put_run(&c->r->body, &cards.items[0]);
-    v1_put_object_end(&c->r->body);
     flow_run_cards_fini(&cards);
     if (is_new)
         v1_set_created(c, "/flow-runs/", run_id);

@@ -10,14 +10,12 @@
 
 static void put_now(struct buf *out, const struct glue_now *now)
 {
-    v1_put_object(out, NULL);
     v1_put_int(out, "jobId", now->job_id);
     v1_put_int(out, "jobGroup", now->group);
     v1_put_text(out, "glueType", now->type);
     v1_put_text(out, "glueSource", now->source);
     v1_put_text(out, "glueRemark", now->remark);
     v1_put_second(out, "glueUpdatetime", now->updated_s);
-    v1_put_object_end(out);
 }
 
 static void answer_now(struct v1_call *c)
@@ -37,7 +35,7 @@ static bool still_matches(struct v1_call *c, const struct glue_now *now)
 {
     struct buf shown = {0};
 
-    put_now(&shown, now);
+    V1_PUT_EACH(&shown, now, 1, put_now);
     return v1_still_matches(c, &shown);
 }
 
@@ -63,17 +61,13 @@ static void answer_save(struct v1_call *c)
 
 /* ---- versions ---------------------------------------------------------------------------------------------------- */
 
-static void put_version(struct buf *out, const struct glue_version *version, bool with_source)
+static void put_version(struct buf *out, const struct glue_version *version)
 {
-    v1_put_object(out, NULL);
     v1_put_int(out, "id", version->id);
     v1_put_text(out, "glueType", version->type);
     v1_put_text(out, "glueRemark", version->remark);
     v1_put_second(out, "addTime", version->added_s);
     v1_put_int(out, "sourceBytes", version->length);
-    if (with_source)
-        v1_put_text(out, "glueSource", version->source);
-    v1_put_object_end(out);
 }
 
 static void answer_versions(struct v1_call *c)
@@ -83,10 +77,7 @@ static void answer_versions(struct v1_call *c)
 
     if (V1_FAILS(c, admin_list_glue, job, &versions))
         return;
-    v1_put_items(&c->r->body);
-    for (size_t i = 0; i < versions.count; i++)
-        put_version(&c->r->body, &versions.items[i], false);
-    v1_put_items_end(&c->r->body);
+    V1_PUT_LIST(&c->r->body, "items", versions.items, versions.count, put_version);
     glue_versions_fini(&versions);
 }
 
@@ -97,7 +88,8 @@ static void answer_version(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_glue_version, job, id, &versions))
         return;
-    put_version(&c->r->body, &versions.items[0], true);
+    put_version(&c->r->body, &versions.items[0]);
+    v1_put_text(&c->r->body, "glueSource", versions.items[0].source);
     glue_versions_fini(&versions);
 }
 
@@ -110,12 +102,10 @@ static void put_diff(struct v1_call *c, const char *old, const char *new)
 
     if (v1_has_failed(c, refuse_error(&c->why, glue_diff_make(old, new, &diff, &c->why.text))))
         return;
-    v1_put_object(out, NULL);
     v1_put_int(out, "added", (int64_t)diff.added);
     v1_put_int(out, "removed", (int64_t)diff.removed);
     v1_put_bool(out, "rough", diff.rough);
     v1_put_text(out, "diff", diff.text.len ? diff.text.data : "");
-    v1_put_object_end(out);
     glue_diff_fini(&diff);
 }
 

@@ -24,9 +24,8 @@ static const char *const types[] = {"auto", "manual", NULL};
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* `stable`: what only people change. */
-static void put_either(struct buf *b, const struct group_info *g, bool stable)
+static void put_group(struct buf *b, const struct group_info *g, bool stable)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", g->id);
     v1_put_text(b, "appname", g->app_name);
     v1_put_text(b, "title", g->title);
@@ -37,20 +36,14 @@ static void put_either(struct buf *b, const struct group_info *g, bool stable)
         v1_put_bool(b, "hasAccessToken", g->has_token);
         v1_put_instant(b, "updateTime", g->update_s < 0 ? 0 : g->update_s * 1000);
     }
-    v1_put_object_end(b);
-}
-
-static void put_group(struct buf *b, const struct group_info *g)
-{
-    put_either(b, g, /*stable=*/false);
 }
 
 static void answer_with(struct v1_call *c, const struct group_info *g)
 {
     struct buf tagged = {0};
 
-    put_group(&c->r->body, g);
-    put_either(&tagged, g, /*stable=*/true);
+    put_group(&c->r->body, g, /*stable=*/false);
+    V1_PUT_EACH(&tagged, g, 1, put_group, /*stable=*/true);
     v1_tag_answer_by(c, &tagged);
     c->r->body.failed |= buf_failed(&tagged);
     buf_fini(&tagged);
@@ -69,7 +62,7 @@ static void answer_list(struct v1_call *c)
         v1_has_failed(c, admin_list_groups_after(c->admin, c->actor, app_name, title, page.from.keys[0], page.want,
                                                  &list, page.count ? &page.total : NULL, &page.is_estimate, &c->why)))
         return;
-    V1_PUT_PAGE(c, &page, list.items, list.count, put_group, id);
+    V1_PUT_PAGE(c, &page, list.items, list.count, put_group, id, /*stable=*/false);
     group_infos_fini(&list);
 }
 
@@ -91,62 +84,54 @@ static void answer_one(struct v1_call *c)
         load_and_answer(c, id);
 }
 
-/* Ends the object that has the runs of an executor or a group. */
 static void put_runs(struct buf *b, bool known, int64_t under_way, int64_t failures, int64_t failed_s)
 {
     v1_put_int_if(b, "runsUnderWay", known, under_way);
     v1_put_int_if(b, "failuresHour", known, failures);
     v1_put_instant(b, "lastFailureAt", failed_s * 1000);
-    v1_put_object_end(b);
+}
+
+static void put_executor(struct buf *b, const struct group_executor *x, const struct group_executors *list)
+{
+    v1_put_text(b, "address", x->address);
+    v1_put_instant(b, "lastBeat", x->beat_s < 0 ? 0 : x->beat_s * 1000);
+    v1_put_bool(b, "listed", x->listed);
+    v1_put_text(b, "path", x->trigger_path ? "/trigger" : "/run");
+    put_runs(b, list->has_runs, x->under_way, x->failures, x->failed_s);
 }
 
 static void answer_executors(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
     struct group_executors list;
-    struct buf *b = &c->r->body;
 
     if (V1_FAILS(c, admin_load_executors, id, &list))
         return;
-    v1_put_items(b);
-    for (size_t i = 0; i < list.count; i++) {
-        const struct group_executor *x = &list.items[i];
-        v1_put_object(b, NULL);
-        v1_put_text(b, "address", x->address);
-        v1_put_instant(b, "lastBeat", x->beat_s < 0 ? 0 : x->beat_s * 1000);
-        v1_put_bool(b, "listed", x->listed);
-        v1_put_text(b, "path", x->trigger_path ? "/trigger" : "/run");
-        put_runs(b, list.has_runs, x->under_way, x->failures, x->failed_s);
-    }
-    v1_put_list_end(b);
-    v1_put_bool(b, "runsAreEstimates", list.runs_are_estimates);
-    v1_put_object_end(b);
+    V1_PUT_LIST(&c->r->body, "items", list.items, list.count, put_executor, &list);
+    v1_put_bool(&c->r->body, "runsAreEstimates", list.runs_are_estimates);
     group_executors_fini(&list);
+}
+
+static void put_figures(struct buf *b, const struct group_figures *f, const struct groups_figures *list)
+{
+    v1_put_int(b, "id", f->group);
+    v1_put_int(b, "online", f->online);
+    v1_put_instant(b, "lastBeat", f->beat_s < 0 ? 0 : f->beat_s * 1000);
+    v1_put_int(b, "listed", f->listed);
+    v1_put_int_if(b, "jobs", list->has_jobs, f->jobs);
+    v1_put_int_if(b, "jobsRunning", list->has_jobs, f->jobs_running);
+    put_runs(b, list->has_runs, f->under_way, f->failures, f->failed_s);
 }
 
 static void answer_figures(struct v1_call *c)
 {
     struct v1_ints ids = v1_query_ints_required(c, "ids", GROUP_FIGURES_MAX);
-    struct buf *b = &c->r->body;
     struct groups_figures list;
 
     if (V1_FAILS(c, admin_load_group_figures, ids.v, ids.count, &list))
         return;
-    v1_put_items(b);
-    for (size_t i = 0; i < list.count; i++) {
-        const struct group_figures *f = &list.items[i];
-        v1_put_object(b, NULL);
-        v1_put_int(b, "id", f->group);
-        v1_put_int(b, "online", f->online);
-        v1_put_instant(b, "lastBeat", f->beat_s < 0 ? 0 : f->beat_s * 1000);
-        v1_put_int(b, "listed", f->listed);
-        v1_put_int_if(b, "jobs", list.has_jobs, f->jobs);
-        v1_put_int_if(b, "jobsRunning", list.has_jobs, f->jobs_running);
-        put_runs(b, list.has_runs, f->under_way, f->failures, f->failed_s);
-    }
-    v1_put_list_end(b);
-    v1_put_bool(b, "runsAreEstimates", list.runs_are_estimates);
-    v1_put_object_end(b);
+    V1_PUT_LIST(&c->r->body, "items", list.items, list.count, put_figures, &list);
+    v1_put_bool(&c->r->body, "runsAreEstimates", list.runs_are_estimates);
 }
 
 static void answer_check_address(struct v1_call *c)
@@ -163,21 +148,17 @@ static void answer_check_address(struct v1_call *c)
     v1_require(&c->body, "address");
     if (V1_FAILS(c, admin_check_address, address, group, &verdict))
         return;
-    v1_put_object(b, NULL);
     v1_put_bool(b, "ok", verdict.what == ADDRESS_ANSWERED);
     v1_put_text(b, "code", codes[verdict.what]);
     v1_put_int(b, "milliseconds", verdict.took_ms);
     v1_put_text(b, "detail", verdict.detail.text[0] ? verdict.detail.text : NULL);
-    v1_put_object_end(b);
 }
 
 static void put_job(struct buf *b, const struct group_job *job)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", job->id);
     v1_put_text(b, "name", job->name);
     v1_put_bool(b, "running", job->running);
-    v1_put_object_end(b);
 }
 
 static void answer_jobs(struct v1_call *c)
@@ -242,7 +223,7 @@ static bool is_current(struct v1_call *c, const struct group_info *now, struct r
 {
     struct buf representation = {0};
 
-    put_either(&representation, now, /*stable=*/true);
+    V1_PUT_EACH(&representation, now, 1, put_group, /*stable=*/true);
     return v1_matches(c, &representation, r);
 }
 

@@ -41,8 +41,7 @@ static void put_entries(struct v1_call *c, const struct v1_page *wanted, struct 
 {
     const struct audit_entry *last = page->count > 0 ? &page->items[page->count - 1] : NULL;
 
-    v1_put_items(&c->r->body);
-    V1_PUT_EACH(&c->r->body, page->items, page->count, v1_put_audit);
+    V1_PUT_LIST(&c->r->body, "items", page->items, page->count, v1_put_audit);
     end_page(c, wanted, more, last ? last->at_ms : 0, last ? last->id : 0);
     audit_page_fini(page);
 }
@@ -105,8 +104,7 @@ static void answer_events(struct v1_call *c)
     if (V1_FAILS(c, admin_list_events, &filter, find_place(&wanted), wanted.limit, &page, &more))
         return;
     last = page.count > 0 ? &page.items[page.count - 1] : NULL;
-    v1_put_items(&c->r->body);
-    V1_PUT_EACH(&c->r->body, page.items, page.count, v1_put_event);
+    V1_PUT_LIST(&c->r->body, "items", page.items, page.count, v1_put_event);
     end_page(c, &wanted, more, last ? last->at_ms : 0, last ? last->id : 0);
     event_page_fini(&page);
 }
@@ -123,11 +121,10 @@ static void put_quantile(struct buf *b, const char *name, const struct history_p
     v1_put_json(b, name, ms < 0 ? NULL : text);
 }
 
-static void put_point(struct buf *b, const char *name, const struct history_point *point)
+static void put_point(struct buf *b, const struct history_point *point)
 {
     int64_t mean_ms = point->sent ? point->sum.late_sum_ms / point->sent : -1;
 
-    v1_put_object(b, name);
     v1_put_instant(b, "from", point->from_ms);
     v1_put_int(b, "fires", point->sum.fires);
     v1_put_int(b, "undelivered", point->sum.undelivered);
@@ -136,7 +133,6 @@ static void put_point(struct buf *b, const char *name, const struct history_poin
     put_quantile(b, "p50LatenessMilliseconds", point, 0.50);
     put_quantile(b, "p99LatenessMilliseconds", point, 0.99);
     v1_put_int_if(b, "meanLatenessMilliseconds", mean_ms != -1, mean_ms);
-    v1_put_object_end(b);
 }
 
 static void answer_minutes(struct v1_call *c)
@@ -150,13 +146,10 @@ static void answer_minutes(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_minutes, from_ms, to_ms, seconds[step], &points))
         return;
-    v1_put_object(b, NULL);
     v1_put_int(b, "stepSeconds", seconds[step]);
-    v1_put_list(b, "items");
-    for (size_t i = 0; i < points.count; i++)
-        put_point(b, NULL, &points.items[i]);
-    v1_put_list_end(b);
-    put_point(b, "sum", &points.sum);
+    V1_PUT_LIST(b, "items", points.items, points.count, put_point);
+    v1_put_object(b, "sum");
+    put_point(b, &points.sum);
     v1_put_object_end(b);
     history_points_fini(&points);
 }
@@ -172,13 +165,11 @@ static void answer_explain(struct v1_call *c)
 
     if (V1_FAILS(c, admin_explain_job, job_id, from_ms, to_ms, &ex))
         return;
-    v1_put_object(b, NULL);
     v1_put_int(b, "job", ex.job_id);
     v1_put_instant(b, "from", ex.from_ms);
     v1_put_instant(b, "until", ex.until_ms);
     v1_put_bool(b, "complete", ex.until_ms >= to_ms);
     V1_PUT_LIST(b, "items", ex.items, ex.count, v1_put_explained);
-    v1_put_object_end(b);
     explanation_fini(&ex);
 }
 

@@ -37,7 +37,6 @@ static void put_hook(struct buf *b, const struct hook_row *hook)
     char host[HOOK_HOST_MAX];
 
     hook_write_host(host, hook->target);
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", hook->id);
     v1_put_text(b, "name", hook->name);
     v1_put_text(b, "target", host);
@@ -56,18 +55,15 @@ static void put_hook(struct buf *b, const struct hook_row *hook)
     v1_put_int_if(b, "nextMs", hook->waiting && hook->wait_ms > 0, hook->next_ms);
     v1_put_int_if(b, "lastSentMs", hook->sent_ms, hook->sent_ms);
     v1_put_text(b, "lastError", hook->error);
-    v1_put_object_end(b);
 }
 
 static void answer_hooks(struct v1_call *c)
 {
     struct hook_rows rows = {0};
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_hooks(c->admin, c->actor, &rows, &c->why)))
+    if (V1_FAILS(c, admin_load_hooks, &rows))
         return;
-    v1_put_object(&c->r->body, NULL);
     V1_PUT_LIST(&c->r->body, "items", rows.rows, rows.count, put_hook);
-    v1_put_object_end(&c->r->body);
     hook_rows_fini(&rows);
 }
 
@@ -135,13 +131,7 @@ static void answer_change(struct v1_call *c)
         v1_set_no_content(c);
 }
 
-static void answer_remove(struct v1_call *c)
-{
-    int64_t id = v1_path_id(c, 0);
-
-    if (!V1_FAILS(c, admin_remove_hook, id))
-        v1_set_no_content(c);
-}
+V1_ID_ANSWER(answer_remove, admin_remove_hook)
 
 static void answer_test(struct v1_call *c)
 {
@@ -151,16 +141,14 @@ static void answer_test(struct v1_call *c)
 
     if (V1_FAILS(c, admin_test_hook, id, &status, &why))
         return;
-    v1_put_object(&c->r->body, NULL);
     v1_put_bool(&c->r->body, "delivered", !why.text[0]);
     v1_put_int_if(&c->r->body, "status", status, status);
     v1_put_text(&c->r->body, "error", why.text);
-    v1_put_object_end(&c->r->body);
 }
 
 /* ---- deliveries -------------------------------------------------------------------------------------------------- */
 
-static void put_members(struct buf *b, const struct delivery *d)
+static void put_delivery(struct buf *b, const struct delivery *d)
 {
     bool is_flow = d->line < 0;
 
@@ -181,13 +169,6 @@ static void put_members(struct buf *b, const struct delivery *d)
     v1_put_int_if(b, "sentMs", d->state == DELIVERY_SENT, d->ended_ms);
     v1_put_int_if(b, "status", d->status, d->status);
     v1_put_text(b, "error", d->error);
-}
-
-static void put_delivery(struct buf *b, const struct delivery *d)
-{
-    v1_put_object(b, NULL);
-    put_members(b, d);
-    v1_put_object_end(b);
 }
 
 static void answer_deliveries(struct v1_call *c)
@@ -213,22 +194,14 @@ static void answer_delivery(struct v1_call *c)
 
     if (!V1_FAILS(c, admin_load_delivery, id, &list, &body)) {
         c->r->body.failed |= buf_failed(&body);
-        v1_put_object(&c->r->body, NULL);
-        put_members(&c->r->body, &list.rows[0]);
+        put_delivery(&c->r->body, &list.rows[0]);
         v1_put_text(&c->r->body, "body", buf_failed(&body) ? "" : body.data);
-        v1_put_object_end(&c->r->body);
     }
     deliveries_fini(&list);
     buf_fini(&body);
 }
 
-static void answer_resend(struct v1_call *c)
-{
-    int64_t id = v1_path_id(c, 0);
-
-    if (!V1_FAILS(c, admin_resend_delivery, id))
-        v1_set_no_content(c);
-}
+V1_ID_ANSWER(answer_resend, admin_resend_delivery)
 
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/events/hooks", ROUTE_LOGIN), V1_NO_BODY, 0, answer_hooks},

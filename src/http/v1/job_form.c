@@ -250,13 +250,10 @@ static void put_run(struct buf *b, const struct job_last_run *run)
 {
     bool failed, ended;
 
-    if (!run) {
-        v1_put_null(b, "lastRun");
+    if (!v1_put_object_if(b, "lastRun", run))
         return;
-    }
-    failed = (run->trigger_code != 0 && run->trigger_code != 200) || (run->handle_code != 0 && run->handle_code != 200);
     ended = run->handle_s != TIME_NONE && run->trigger_s != TIME_NONE;
-    v1_put_object(b, "lastRun");
+    failed = (run->trigger_code != 0 && run->trigger_code != 200) || (run->handle_code != 0 && run->handle_code != 200);
     v1_put_int(b, "id", run->log_id);
     v1_put_second(b, "triggeredAt", run->trigger_s);
     v1_put_text(b, "result",
@@ -264,16 +261,12 @@ static void put_run(struct buf *b, const struct job_last_run *run)
                 : failed                  ? "failed"
                 : run->handle_code == 200 ? "succeeded"
                                           : "running");
-    if (ended)
-        v1_put_int(b, "durationSeconds", run->handle_s - run->trigger_s);
-    else
-        v1_put_null(b, "durationSeconds");
+    v1_put_int_if(b, "durationSeconds", ended, ended ? run->handle_s - run->trigger_s : 0);
     v1_put_object_end(b);
 }
 
-void job_put(struct buf *b, const struct job_found *found, const struct job_row *row, bool whole)
+void job_put(struct buf *b, const struct job_row *row, const struct job_found *found, bool whole)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", row->id);
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
@@ -294,7 +287,6 @@ void job_put(struct buf *b, const struct job_found *found, const struct job_row 
     put_run(b, job_found_run(found, row->id));
     if (found->failures)
         v1_put_int(b, "failuresDay", job_found_failures(found, row->id));
-    v1_put_object_end(b);
 }
 
 struct v1_etag job_tag(const struct job_row *row, const struct job_settings *values)

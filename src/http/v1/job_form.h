@@ -25,8 +25,8 @@ enum err job_put_over(void *given, struct job_row *row, struct job_settings *set
 const char *job_find_default(const char *field);
 /* The member "settings"; NULL: none is set. `all`: also what is not set. */
 void job_put_settings(struct buf *b, const struct job_settings *settings, bool all);
-/* An object; name NULL: an item. `whole`: with its source. */
-void job_put(struct buf *b, const struct job_found *found, const struct job_row *row, bool whole);
+/* `whole`: with its source. */
+void job_put(struct buf *b, const struct job_row *row, const struct job_found *found, bool whole);
 /* The tag of its version, in quotes. */
 struct v1_etag job_tag(const struct job_row *row, const struct job_settings *settings);
 

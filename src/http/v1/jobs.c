@@ -63,16 +63,16 @@ static struct v1_cursor make_cursor(const struct order *order, const struct job_
 static void write_page(struct v1_call *c, const struct order *order, struct v1_page *page,
                        const struct job_found *found)
 {
+    bool more = found->list.count > page->limit;
+    size_t count = more ? page->limit : found->list.count;
     struct v1_cursor next = {0};
 
-    v1_put_items(&c->r->body);
-    for (size_t i = 0; i < found->list.count && i < page->limit; i++) {
-        job_put(&c->r->body, found, &found->list.rows[i], /*whole=*/false);
-        next = make_cursor(order, found, &found->list.rows[i]);
-    }
+    V1_PUT_LIST(&c->r->body, "items", found->list.rows, count, job_put, found, /*whole=*/false);
+    if (more)
+        next = make_cursor(order, found, &found->list.rows[count - 1]);
     page->total = found->total;
     page->is_estimate = found->is_estimate;
-    v1_end_page(c, page, found->list.count > page->limit ? &next : NULL);
+    v1_end_page(c, page, more ? &next : NULL);
 }
 
 static void answer_list(struct v1_call *c)
@@ -107,7 +107,7 @@ static bool write_job(struct v1_call *c, int64_t id)
     if (good) {
         struct v1_etag tag = job_tag(&found.list.rows[0], job_found_settings(&found, id));
 
-        job_put(&c->r->body, &found, &found.list.rows[0], /*whole=*/true);
+        job_put(&c->r->body, &found.list.rows[0], &found, /*whole=*/true);
         c->r->body.failed |= response_add_header(c->r, "ETag", tag.text, &ec) != ERR_OK;
     }
     job_found_fini(&found);
@@ -206,10 +206,8 @@ static void write_fired(struct v1_call *c, const struct trigger_made *made, int6
 {
     struct buf *b = &c->r->body;
 
-    v1_put_object(b, NULL);
     v1_put_ints(b, "runs", made->log_ids, made->count);
     v1_put_int_if(b, "later", later_id, later_id);
-    v1_put_object_end(b);
 }
 
 static void answer_trigger(struct v1_call *c)
@@ -227,29 +225,25 @@ static void answer_trigger(struct v1_call *c)
     free(made.log_ids);
 }
 
+static void put_later(struct buf *b, const struct later_row *row)
+{
+    v1_put_int(b, "id", row->id);
+    v1_put_text(b, "kind", trigger_kind_name(row->kind));
+    v1_put_instant(b, "dueAt", row->due_s * 1000);
+    v1_put_instant(b, "waitsForExecutorUntil", row->hold_until_s * 1000);
+    v1_put_int_if(b, "run", row->log_id, row->log_id);
+    v1_put_text(b, "executorParam", row->param);
+    v1_put_text(b, "addressList", row->addresses);
+}
+
 static void answer_later(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0), limit = v1_query_int(c, "limit", 1, LATER_LIST_MAX, LATER_LIST_MAX);
     struct later_page page = {0};
-    struct buf *b = &c->r->body;
 
     if (V1_FAILS(c, admin_list_later, id, (size_t)limit, &page))
         return;
-    v1_put_items(b);
-    for (size_t i = 0; i < page.count; i++) {
-        const struct later_row *row = &page.rows[i];
-
-        v1_put_object(b, NULL);
-        v1_put_int(b, "id", row->id);
-        v1_put_text(b, "kind", trigger_kind_name(row->kind));
-        v1_put_instant(b, "dueAt", row->due_s * 1000);
-        v1_put_instant(b, "waitsForExecutorUntil", row->hold_until_s * 1000);
-        v1_put_int_if(b, "run", row->log_id, row->log_id);
-        v1_put_text(b, "executorParam", row->param);
-        v1_put_text(b, "addressList", row->addresses);
-        v1_put_object_end(b);
-    }
-    v1_put_items_end(b);
+    V1_PUT_LIST(&c->r->body, "items", page.rows, page.count, put_later);
     later_page_fini(&page);
 }
 
@@ -267,10 +261,10 @@ static void write_times(struct v1_call *c, const struct job_times *times)
 {
     struct buf *b = &c->r->body;
 
-    v1_put_items(b);
+    v1_put_list(b, "items");
     for (size_t i = 0; i < times->count; i++)
         v1_put_instant(b, NULL, times->ms[i]);
-    v1_put_items_end(b);
+    v1_put_list_end(b);
 }
 
 static void answer_job_times(struct v1_call *c)
@@ -311,19 +305,12 @@ static void answer_validate(struct v1_call *c)
 
     if (V1_FAILS(c, admin_check_schedule, &text, &v))
         return;
-    v1_put_object(b, NULL);
     v1_put_bool(b, "ok", v.ok);
     v1_put_text(b, "field", v.field);
     v1_put_text(b, "reason", v.ok ? NULL : v.reason.text);
-    if (v.has_place) {
-        v1_put_int(b, "position", (int64_t)v.at);
-        v1_put_int(b, "length", (int64_t)v.len);
-    } else {
-        v1_put_null(b, "position");
-        v1_put_null(b, "length");
-    }
+    v1_put_int_if(b, "position", v.has_place, (int64_t)v.at);
+    v1_put_int_if(b, "length", v.has_place, (int64_t)v.len);
     v1_put_instant(b, "nextFireAt", v.has_next ? v.next_ms : 0);
-    v1_put_object_end(b);
 }
 
 static const struct v1_route routes[] = {

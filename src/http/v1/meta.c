@@ -6,6 +6,7 @@ static void answer_document(struct v1_call *c)
 {
     if (v1_is_refused(c))
         return;
+    v1_take_answer(c);
     v1_put_document(&c->r->body, c->call);
     v1_tag_answer(c);
 }

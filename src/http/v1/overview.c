@@ -22,19 +22,20 @@ static void put_last(struct buf *b, const struct overview_job *job)
     v1_put_second(b, "lastAt", job->last_s);
 }
 
+static void put_failing_job(struct buf *b, const struct overview_job *job, const struct overview *o)
+{
+    put_job_names(b, o, job->job_id, job->group);
+    v1_put_int(b, "failuresHour", job->hour);
+    v1_put_int(b, "failuresDay", job->day);
+    v1_put_bool(b, "failing", job->failing);
+    put_last(b, job);
+}
+
 static void put_failing(struct buf *b, const struct overview *o, const struct overview_jobs *jobs)
 {
-    v1_put_list(b, "items");
-    for (size_t i = 0; i < jobs->count && i < OVERVIEW_TOP; i++) {
-        v1_put_object(b, NULL);
-        put_job_names(b, o, jobs->items[i].job_id, jobs->items[i].group);
-        v1_put_int(b, "failuresHour", jobs->items[i].hour);
-        v1_put_int(b, "failuresDay", jobs->items[i].day);
-        v1_put_bool(b, "failing", jobs->items[i].failing);
-        put_last(b, &jobs->items[i]);
-        v1_put_object_end(b);
-    }
-    v1_put_list_end(b);
+    size_t count = jobs->count < OVERVIEW_TOP ? jobs->count : OVERVIEW_TOP;
+
+    V1_PUT_LIST(b, "items", jobs->items, count, put_failing_job, o);
 }
 
 static void put_runs(struct buf *b, const struct overview *o)
@@ -58,54 +59,46 @@ static void put_runs(struct buf *b, const struct overview *o)
     v1_put_object_end(b);
 }
 
+static void put_late_job(struct buf *b, const struct overview_job *job, const struct overview *o)
+{
+    put_job_names(b, o, job->job_id, job->group);
+    v1_put_int(b, "runs", job->hour);
+    v1_put_int(b, "worstSeconds", job->worst_s);
+    put_last(b, job);
+}
+
 static void put_late(struct buf *b, const struct overview *o)
 {
     v1_put_object(b, "late");
     v1_put_int(b, "count", o->late_hour);
     v1_put_bool(b, "isEstimate", o->late_is_estimate);
-    v1_put_list(b, "items");
-    for (size_t i = 0; i < o->late.count; i++) {
-        v1_put_object(b, NULL);
-        put_job_names(b, o, o->late.items[i].job_id, o->late.items[i].group);
-        v1_put_int(b, "runs", o->late.items[i].hour);
-        v1_put_int(b, "worstSeconds", o->late.items[i].worst_s);
-        put_last(b, &o->late.items[i]);
-        v1_put_object_end(b);
-    }
-    v1_put_list_end(b);
+    V1_PUT_LIST(b, "items", o->late.items, o->late.count, put_late_job, o);
     v1_put_object_end(b);
 }
 
-static void put_cannot(struct buf *b, const struct overview *o)
+static void put_cannot(struct buf *b, const struct overview_cannot *cannot, const struct overview *o)
 {
-    v1_put_list(b, "cannotFire");
-    for (size_t i = 0; i < o->cannot_count; i++) {
-        const struct name_row *group = names_find(&o->group_names, o->cannot[i].group);
+    const struct name_row *group = names_find(&o->group_names, cannot->group);
 
-        v1_put_object(b, NULL);
-        v1_put_int(b, "jobGroup", o->cannot[i].group);
-        v1_put_text(b, "appname", group ? group->app_name : NULL);
-        v1_put_text(b, "groupTitle", group ? group->name : NULL);
-        v1_put_text(b, "reason", o->cannot[i].no_group ? "no-group" : "no-address");
-        v1_put_int(b, "jobs", o->cannot[i].jobs);
-        v1_put_object_end(b);
-    }
-    v1_put_list_end(b);
+    v1_put_int(b, "jobGroup", cannot->group);
+    v1_put_text(b, "appname", group ? group->app_name : NULL);
+    v1_put_text(b, "groupTitle", group ? group->name : NULL);
+    v1_put_text(b, "reason", cannot->no_group ? "no-group" : "no-address");
+    v1_put_int(b, "jobs", cannot->jobs);
+}
+
+static void put_soon(struct buf *b, const struct soon_fire *soon, const struct overview *o)
+{
+    put_job_names(b, o, soon->job_id, soon->group);
+    v1_put_instant(b, "at", soon->due_ms);
+    v1_put_int_if(b, "runId", soon->log_id > 0, soon->log_id);
 }
 
 static void put_next(struct buf *b, const struct overview *o)
 {
     v1_put_object(b, "nextMinute");
     v1_put_int(b, "count", o->soon_all);
-    v1_put_list(b, "items");
-    for (size_t i = 0; i < o->soon_count; i++) {
-        v1_put_object(b, NULL);
-        put_job_names(b, o, o->soon[i].job_id, o->soon[i].group);
-        v1_put_instant(b, "at", o->soon[i].due_ms);
-        v1_put_int_if(b, "runId", o->soon[i].log_id > 0, o->soon[i].log_id);
-        v1_put_object_end(b);
-    }
-    v1_put_list_end(b);
+    V1_PUT_LIST(b, "items", o->soon, o->soon_count, put_soon, o);
     v1_put_object_end(b);
 }
 
@@ -131,14 +124,13 @@ static void answer_overview(struct v1_call *c)
 
     if (V1_FAILS(c, admin_get_overview, &o))
         return;
-    v1_put_object(b, NULL);
     v1_put_instant(b, "now", o->now_ms);
     v1_put_int(b, "jobs", o->jobs);
     v1_put_int(b, "jobsRunning", o->jobs_running);
     v1_put_int(b, "jobsStopped", o->jobs - o->jobs_running);
     put_runs(b, o);
     put_late(b, o);
-    put_cannot(b, o);
+    V1_PUT_LIST(b, "cannotFire", o->cannot, o->cannot_count, put_cannot, o);
     v1_put_object(b, "executors");
     v1_put_int(b, "online", o->executors);
     v1_put_int(b, "groups", o->groups);
@@ -146,7 +138,6 @@ static void answer_overview(struct v1_call *c)
     v1_put_object_end(b);
     put_next(b, o);
     put_incomplete(b, o->incomplete);
-    v1_put_object_end(b);
     overview_put(o);
 }
 
@@ -159,7 +150,6 @@ static void answer_health(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_health(c->admin, &h, &c->why)))
         return;
-    v1_put_object(b, NULL);
     v1_put_int(b, "nodes", h.nodes);
     v1_put_int(b, "nodesLive", h.nodes_live);
     v1_put_int(b, "nodesDraining", h.nodes_draining);
@@ -167,15 +157,11 @@ static void answer_health(struct v1_call *c)
     v1_put_int(b, "shardsOwned", h.shards_owned);
     v1_put_int_if(b, "databaseMilliseconds", h.database_ms >= 0, h.database_ms);
     v1_put_text(b, "zookeeper", h.zookeeper);
-    if (h.trouble) {
-        v1_put_object(b, "trouble");
+    if (v1_put_object_if(b, "trouble", h.trouble)) {
         v1_put_text(b, "code", h.trouble);
         v1_put_text(b, "text", h.text);
         v1_put_object_end(b);
-    } else {
-        v1_put_null(b, "trouble");
     }
-    v1_put_object_end(b);
 }
 
 static const struct v1_route routes[] = {

@@ -29,9 +29,9 @@ static const struct route *get_route(size_t i)
 static void refuse_unmatched(const struct route_call *call, struct http_response *r)
 {
     if (call->match == ROUTE_NO_PATH || !call->h->opts.admin)
-        v1_write_problem(r, 404, "unknown", NULL, NULL, "there is nothing at this path of api/v1");
+        v1_write_whole_problem(r, 404, "unknown", "there is nothing at this path of api/v1");
     else
-        v1_write_problem(r, 405, "method", NULL, NULL, "the path is there, this method is not: see Allow");
+        v1_write_whole_problem(r, 405, "method", "the path is there, this method is not: see Allow");
 }
 
 static bool admit(const struct route_call *call, struct http_response *r)
@@ -41,7 +41,7 @@ static bool admit(const struct route_call *call, struct http_response *r)
         return false;
     }
     if (http_is_stopping(call->h)) {
-        v1_write_problem(r, 503, "try-again", NULL, NULL, "this node is shutting down");
+        v1_write_whole_problem(r, 503, "try-again", "this node is shutting down");
         return false;
     }
     return true;
@@ -57,7 +57,7 @@ static size_t get_max_body(const struct route_call *call)
 static void write_busy(const struct route_call *call, const char *msg, struct http_response *r)
 {
     (void)call;
-    v1_write_problem(r, 503, "try-again", NULL, NULL, msg);
+    v1_write_whole_problem(r, 503, "try-again", msg);
 }
 
 const struct route_table v1_routes = {.below = V1_BELOW,

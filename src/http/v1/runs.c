@@ -55,11 +55,10 @@ static void put_facts(struct buf *out, const struct run_row *row, const struct r
     v1_put_int_if(out, "retryRunId", marks->retry_log, marks->retry_log);
 }
 
-static void put_run(struct buf *out, const struct run_list *list, const struct run_row *row)
+static void put_run(struct buf *out, const struct run_row *row, const struct run_list *list)
 {
     const struct run_marks marks = run_marks_read(row);
 
-    v1_put_object(out, NULL);
     v1_put_int(out, "id", row->id);
     v1_put_int(out, "jobGroup", row->group);
     v1_put_int(out, "jobId", row->job_id);
@@ -79,7 +78,6 @@ static void put_run(struct buf *out, const struct run_list *list, const struct r
     v1_put_int(out, "handleCode", row->handle_code);
     put_message(out, "handleMsg", row->handle_msg);
     v1_put_int(out, "alarmStatus", row->alarm_status);
-    v1_put_object_end(out);
 }
 
 static void answer_one(struct v1_call *c)
@@ -89,7 +87,7 @@ static void answer_one(struct v1_call *c)
 
     if (V1_FAILS(c, admin_show_run, id, &list))
         return;
-    put_run(&c->r->body, &list, &list.rows.rows[0]);
+    put_run(&c->r->body, &list.rows.rows[0], &list);
     run_list_fini(&list);
 }
 
@@ -99,11 +97,8 @@ static void put_link(struct buf *out, const char *name, const struct run_links *
 {
     const struct name_row *job = row ? names_find(&links->jobs, row->job_id) : NULL;
 
-    if (!row) {
-        v1_put_null(out, name);
+    if (!v1_put_object_if(out, name, row))
         return;
-    }
-    v1_put_object(out, name);
     v1_put_int(out, "id", row->id);
     v1_put_int(out, "jobId", row->job_id);
     v1_put_text(out, "jobName", job ? job->name : NULL);
@@ -113,11 +108,8 @@ static void put_link(struct buf *out, const char *name, const struct run_links *
 
 static void put_flow(struct buf *out, const struct run_links *links)
 {
-    if (!links->flow_run) {
-        v1_put_null(out, "flow");
+    if (!v1_put_object_if(out, "flow", links->flow_run))
         return;
-    }
-    v1_put_object(out, "flow");
     v1_put_int(out, "run", links->flow_run);
     v1_put_int(out, "flowId", links->flow_id);
     v1_put_text(out, "flowName", links->flow_name);
@@ -133,7 +125,6 @@ static void answer_links(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_run_links, id, &links))
         return;
-    v1_put_object(out, NULL);
     put_link(out, "retryOf", &links, run_links_find(&links, links.retry_of));
     put_link(out, "retry", &links, run_links_find(&links, links.retry));
     put_link(out, "parent", &links, run_links_find(&links, links.parent));
@@ -147,36 +138,32 @@ static void answer_links(struct v1_call *c)
     v1_put_list_end(out);
     put_flow(out, &links);
     v1_put_bool(out, "complete", links.complete);
-    v1_put_object_end(out);
     run_links_fini(&links);
 }
 
 /* ---- what jobs did last ------------------------------------------------------------------------------------------ */
+
+static void put_tick(struct buf *out, const struct run_row *run)
+{
+    const struct run_marks marks = run_marks_read(run);
+
+    v1_put_int(out, "id", run->id);
+    v1_put_text(out, "state", run_state_name(run->state));
+    put_facts(out, run, &marks);
+    v1_put_second(out, "triggerTime", run->trigger_s);
+    v1_put_second(out, "handleTime", run->handle_s);
+}
 
 static void put_recent(struct buf *out, const struct job_recent *item)
 {
     char mean[32];
 
     snprintf(mean, sizeof mean, "%.1f", item->mean_s);
-    v1_put_object(out, NULL);
     v1_put_int(out, "jobId", item->job_id);
     v1_put_bool(out, "running", item->is_running);
     v1_put_instant(out, "nextFireAt", item->next_ms);
     v1_put_json(out, "meanDurationSeconds", item->has_mean ? mean : NULL);
-    v1_put_list(out, "runs");
-    for (size_t i = 0; i < item->count; i++) {
-        const struct run_marks marks = run_marks_read(&item->runs[i]);
-
-        v1_put_object(out, NULL);
-        v1_put_int(out, "id", item->runs[i].id);
-        v1_put_text(out, "state", run_state_name(item->runs[i].state));
-        put_facts(out, &item->runs[i], &marks);
-        v1_put_second(out, "triggerTime", item->runs[i].trigger_s);
-        v1_put_second(out, "handleTime", item->runs[i].handle_s);
-        v1_put_object_end(out);
-    }
-    v1_put_list_end(out);
-    v1_put_object_end(out);
+    V1_PUT_LIST(out, "runs", item->runs, item->count, put_tick);
 }
 
 static void answer_recent(struct v1_call *c)
@@ -188,10 +175,8 @@ static void answer_recent(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_recent_runs, ids.v, ids.count, each, &recent))
         return;
-    v1_put_object(out, NULL);
     v1_put_bool(out, "complete", recent.complete);
     V1_PUT_LIST(out, "items", recent.items, recent.count, put_recent);
-    v1_put_object_end(out);
     jobs_recent_fini(&recent);
 }
 
@@ -268,14 +253,12 @@ static void end_page(struct v1_call *c, struct v1_page *page, const struct run_l
     page->total = list->total;
     page->is_estimate = list->is_estimate;
     v1_end_page(c, page, more ? &next : NULL);
-    if (!list->stop || buf_failed(out) || !out->len || out->data[out->len - 1] != '}')
+    if (!list->stop)
         return;
-    out->data[--out->len] = '\0';
     v1_put_bool(out, "incomplete", true);
     v1_put_text(out, "reason",
                 list->stop == RUN_STOP_ROWS ? "1,000,000 runs were looked at: `next` goes on behind them"
                                             : "the search took 2 s: `next` goes on where it stopped");
-    v1_put_object_end(out);
 }
 
 static void answer_list(struct v1_call *c)
@@ -290,9 +273,7 @@ static void answer_list(struct v1_call *c)
 
     if (V1_FAILS(c, admin_list_runs, &search, &list))
         return;
-    v1_put_items(&c->r->body);
-    for (size_t i = 0; i < list.rows.count; i++)
-        put_run(&c->r->body, &list, &list.rows.rows[i]);
+    V1_PUT_LIST(&c->r->body, "items", list.rows.rows, list.rows.count, put_run, &list);
     end_page(c, &page, &list);
     run_list_fini(&list);
 }
@@ -327,7 +308,6 @@ static void answer_log(struct v1_call *c)
 
     if (V1_FAILS(c, admin_read_run_log, id, from, (enum run_log_source)source, /*strict=*/false, &log))
         return;
-    v1_put_object(out, NULL);
     v1_put_int(out, "fromLine", from);
     put_lines(out, &log);
     v1_put_int(out, "nextLine", log.to_line >= from ? log.to_line + 1 : from);
@@ -337,7 +317,6 @@ static void answer_log(struct v1_call *c)
     v1_put_text(out, "source", log.is_kept ? "kept" : "executor");
     v1_put_instant(out, "keptAt", log.is_kept ? log.kept_ms : 0);
     v1_put_bool(out, "isCut", log.is_cut);
-    v1_put_object_end(out);
     run_log_fini(&log);
 }
 
@@ -349,9 +328,7 @@ static void answer_kill(struct v1_call *c)
     struct buf said = {0};
 
     if (!V1_FAILS(c, admin_kill_run, id, NULL, &said)) {
-        v1_put_object(&c->r->body, NULL);
         v1_put_text(&c->r->body, "executorMessage", said.data);
-        v1_put_object_end(&c->r->body);
     }
     buf_fini(&said);
 }
@@ -412,7 +389,6 @@ static void answer_clear(struct v1_call *c)
     bool dry_run = v1_bool(&c->body, "dryRun", false);
     if (V1_FAILS(c, admin_clear_runs, &clear, dry_run, &cleared))
         return;
-    v1_put_object(out, NULL);
     v1_put_bool(out, "dryRun", dry_run);
     if (dry_run) {
         v1_put_int(out, "matched", cleared.matched);
@@ -423,7 +399,6 @@ static void answer_clear(struct v1_call *c)
         if (clear.for_ms)
             put_next_piece(out, &cleared);
     }
-    v1_put_object_end(out);
 }
 
 static const struct v1_route routes[] = {

@@ -39,7 +39,6 @@ static void put_who(struct v1_call *c, const struct identity *who, const struct 
     int min, max;
 
     admin_get_password_length(c->admin, &min, &max);
-    v1_put_object(b, NULL);
     v1_put_int(b, "userId", actor->user_id);
     v1_put_text(b, "username", actor->name);
     v1_put_text(b, "role", role_name(actor->role));
@@ -54,7 +53,6 @@ static void put_who(struct v1_call *c, const struct identity *who, const struct 
     v1_put_int(b, "passwordMax", max);
     if (codes)
         put_codes(b, codes);
-    v1_put_object_end(b);
 }
 
 static void answer_who(struct v1_call *c)
@@ -72,16 +70,11 @@ static void answer_ways(struct v1_call *c)
 
     if (v1_is_refused(c))
         return;
-    v1_put_object(b, NULL);
     v1_put_bool(b, "password", admin_takes_passwords(c->admin));
-    if (opts->oidc) {
-        v1_put_object(b, "oidc");
+    if (v1_put_object_if(b, "oidc", opts->oidc)) {
         v1_put_text(b, "title", opts->oidc_title && opts->oidc_title[0] ? opts->oidc_title : NULL);
         v1_put_object_end(b);
-    } else {
-        v1_put_null(b, "oidc");
     }
-    v1_put_object_end(b);
 }
 
 /* ---- login and logout -------------------------------------------------------------------------------------------- */
@@ -110,16 +103,12 @@ static bool ask_for_code(struct v1_call *c, const struct login *login)
                        : why->kind == REFUSED_INVALID ? "code-wrong"
                        : why->kind == REFUSED_STATE   ? "code-setup"
                                                       : NULL;
-    struct buf *b = &c->r->body;
 
     if (!kind || !why->field || strcmp(why->field, "code") != 0)
         return false;
-    v1_write_problem(c->r, 401, kind, "code", NULL, why->text.text);
-    if (login->setup.secret[0] && !buf_failed(b) && b->len && b->data[b->len - 1] == '}') {
-        b->data[--b->len] = '\0';
-        put_setup(b, &login->setup);
-        v1_put_object_end(b);
-    }
+    v1_write_problem(c, 401, kind, "code", why->text.text);
+    if (login->setup.secret[0])
+        put_setup(&c->r->body, &login->setup);
     return true;
 }
 
@@ -140,7 +129,7 @@ static void answer_login(struct v1_call *c)
         return;
     enum err e = admin_login(c->admin, &form, &from, &login, &c->why);
     if (e && c->why.kind == REFUSED_INVALID && !c->why.field) {
-        v1_write_problem(c->r, 401, "login", NULL, NULL, c->why.text.text);
+        v1_write_problem(c, 401, "login", NULL, c->why.text.text);
         return;
     }
     if (e && ask_for_code(c, &login))
@@ -169,9 +158,9 @@ static void answer_logout(struct v1_call *c)
         good = visitor_forget_token_cookie(c->call, c->r);
     if (good && visitor_has_cookie(c->call, ROW_COOKIE))
         good = visitor_forget_row_cookie(c->call, c->r);
+    v1_set_no_content(c);
     if (!good)
         c->r->body.failed = true;
-    v1_set_no_content(c);
 }
 
 /* ---- password ---------------------------------------------------------------------------------------------------- */
@@ -195,11 +184,9 @@ static void answer_factor(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_factor(c->admin, c->who, &state, &c->why)))
         return;
-    v1_put_object(b, NULL);
     v1_put_instant(b, "since", state.since_ms);
     v1_put_bool(b, "required", state.needed);
     v1_put_int(b, "recoveryCodesLeft", (int64_t)state.codes_left);
-    v1_put_object_end(b);
 }
 
 static const char *take_password(struct v1_call *c)
@@ -215,18 +202,14 @@ static void answer_begin_factor(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_begin_factor(c->admin, c->who, password, code, &setup, &c->why)))
         return;
-    v1_put_object(&c->r->body, NULL);
     put_setup(&c->r->body, &setup);
-    v1_put_object_end(&c->r->body);
 }
 
 static void answer_codes(struct v1_call *c, enum err e, const struct recovery_codes *codes)
 {
     if (v1_has_failed(c, e))
         return;
-    v1_put_object(&c->r->body, NULL);
     put_codes(&c->r->body, codes);
-    v1_put_object_end(&c->r->body);
 }
 
 static void answer_confirm_factor(struct v1_call *c)
@@ -264,7 +247,6 @@ static void put_session(struct buf *b, const struct session_row *row, const stru
 
     memcpy(name, row->id, SESSION_NAME_LEN);
     name[SESSION_NAME_LEN] = '\0';
-    v1_put_object(b, NULL);
     v1_put_text(b, "id", name);
     v1_put_instant(b, "createdAt", row->created_ms);
     v1_put_instant(b, "usedAt", row->used_ms);
@@ -272,21 +254,16 @@ static void put_session(struct buf *b, const struct session_row *row, const stru
     v1_put_text(b, "address", row->address);
     v1_put_text(b, "agent", row->agent);
     v1_put_bool(b, "current", !strcmp(row->id, who->session));
-    v1_put_object_end(b);
 }
 
 static void answer_sessions(struct v1_call *c)
 {
-    struct buf *b = &c->r->body;
     struct session_row *list = NULL;
     size_t count = 0;
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_sessions(c->admin, c->who, &list, &count, &c->why)))
         return;
-    v1_put_items(b);
-    for (size_t i = 0; i < count; i++)
-        put_session(b, &list[i], c->who);
-    v1_put_items_end(b);
+    V1_PUT_LIST(&c->r->body, "items", list, count, put_session, c->who);
     free(list);
 }
 

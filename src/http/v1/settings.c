@@ -5,26 +5,24 @@
 #include "shardwheel/admin/settings.h"
 #include "shardwheel/admin/weak.h"
 
+static void put_setting(struct buf *b, const struct setting_row *row)
+{
+    v1_put_text(b, "key", row->key);
+    v1_put_text(b, "value", row->value);
+    v1_put_text(b, "source", row->source);
+    v1_put_text(b, "section", row->about.section);
+    v1_put_text(b, "help", row->about.help);
+    v1_put_text(b, "default", row->about.default_text);
+    v1_put_bool(b, "reloadable", row->about.reloadable);
+}
+
 static void answer_settings(struct v1_call *c)
 {
-    struct buf *b = &c->r->body;
     struct setting_list list = {0};
 
     if (V1_FAILS(c, admin_load_settings, &list))
         return;
-    v1_put_items(b);
-    for (size_t i = 0; i < list.count; i++) {
-        v1_put_object(b, NULL);
-        v1_put_text(b, "key", list.rows[i].key);
-        v1_put_text(b, "value", list.rows[i].value);
-        v1_put_text(b, "source", list.rows[i].source);
-        v1_put_text(b, "section", list.rows[i].about.section);
-        v1_put_text(b, "help", list.rows[i].about.help);
-        v1_put_text(b, "default", list.rows[i].about.default_text);
-        v1_put_bool(b, "reloadable", list.rows[i].about.reloadable);
-        v1_put_object_end(b);
-    }
-    v1_put_items_end(b);
+    V1_PUT_LIST(&c->r->body, "items", list.rows, list.count, put_setting);
     setting_list_fini(&list);
 }
 
@@ -38,11 +36,9 @@ static void put_levels(struct v1_call *c)
 
     if (v1_has_failed(c, admin_load_log_levels(c->actor, now, &c->why)))
         return;
-    v1_put_object(b, NULL);
     v1_put_object(b, "levels");
     for (int i = 0; i < LOG_AREA_COUNT; i++)
         v1_put_text(b, log_area_name((enum log_area)i), levels[now[i]]);
-    v1_put_object_end(b);
     v1_put_object_end(b);
 }
 
@@ -73,7 +69,6 @@ static void answer_instance(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_instance, &instance))
         return;
-    v1_put_object(b, NULL);
     v1_put_text(b, "version", instance.version);
     v1_put_text(b, "node", instance.node);
     v1_put_text(b, "incarnation", instance.incarnation);
@@ -86,7 +81,6 @@ static void answer_instance(struct v1_call *c)
     v1_put_text(b, "cronZone", instance.zones.cron);
     v1_put_int(b, "shards", instance.shards);
     v1_put_instant(b, "now", instance.now_ms);
-    v1_put_object_end(b);
 }
 
 static void put_weak(struct buf *b, const struct weak_secrets *weak, enum weak_kind kind)
@@ -114,11 +108,11 @@ static void answer_weak(struct v1_call *c)
 
     if (V1_FAILS(c, admin_show_weak, &weak))
         return;
-    v1_put_items(b);
+    v1_put_list(b, "items");
     for (int kind = 0; kind < WEAK_KINDS; kind++)
         if (weak.found & (1u << kind))
             put_weak(b, &weak, (enum weak_kind)kind);
-    v1_put_items_end(b);
+    v1_put_list_end(b);
 }
 
 static const struct v1_route routes[] = {

@@ -8,11 +8,10 @@
 
 static void put_items(struct buf *b, const struct timeline *t)
 {
-    if (!t->has_items) {
+    if (t->has_items)
+        V1_PUT_LIST(b, "items", t->items.items, t->items.count, v1_put_explained);
+    else
         v1_put_null(b, "items");
-        return;
-    }
-    V1_PUT_LIST(b, "items", t->items.items, t->items.count, v1_put_explained);
 }
 
 /* Without those in which nothing was. */
@@ -42,7 +41,10 @@ static void put_steps(struct buf *b, const struct timeline *t)
         v1_put_null(b, "steps");
         return;
     }
-    V1_PUT_LIST(b, "steps", t->steps, t->step_count, put_step);
+    v1_put_list(b, "steps");
+    for (size_t i = 0; i < t->step_count; i++)
+        put_step(b, &t->steps[i]);
+    v1_put_list_end(b);
 }
 
 static void answer_timeline(struct v1_call *c)
@@ -54,7 +56,6 @@ static void answer_timeline(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_timeline, job_id, from_ms, to_ms, &t))
         return;
-    v1_put_object(b, NULL);
     v1_put_int(b, "job", t.job_id);
     v1_put_instant(b, "from", t.from_ms);
     v1_put_instant(b, "to", t.to_ms);
@@ -63,7 +64,6 @@ static void answer_timeline(struct v1_call *c)
     V1_PUT_LIST(b, "changes", t.changes.items, t.changes.count, v1_put_audit);
     V1_PUT_LIST(b, "events", t.events, t.event_count, v1_put_event);
     v1_put_bool(b, "complete", !t.is_cut);
-    v1_put_object_end(b);
     timeline_fini(&t);
 }
 
@@ -71,22 +71,18 @@ static void answer_timeline(struct v1_call *c)
 
 static void put_job(struct buf *b, const struct family_job *job)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", job->id);
     v1_put_text(b, "access", !job->group ? "gone" : job->is_seen ? "seen" : "hidden");
     v1_put_int_if(b, "jobGroup", job->is_seen && job->group, job->group);
     v1_put_text(b, "name", job->name);
     v1_put_bool(b, "running", job->running);
     v1_put_instant(b, "nextTime", job->next_ms);
-    v1_put_object_end(b);
 }
 
 static void put_link(struct buf *b, const struct family_link *link)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "from", link->from);
     v1_put_int(b, "to", link->to);
-    v1_put_object_end(b);
 }
 
 static void answer_family(struct v1_call *c)
@@ -97,11 +93,9 @@ static void answer_family(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_family, job_id, &f))
         return;
-    v1_put_object(b, NULL);
     V1_PUT_LIST(b, "jobs", f.jobs, f.job_count, put_job);
     V1_PUT_LIST(b, "links", f.links, f.link_count, put_link);
     v1_put_bool(b, "complete", !f.is_cut);
-    v1_put_object_end(b);
     family_fini(&f);
 }
 

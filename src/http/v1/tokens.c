@@ -17,11 +17,9 @@ static void put_members(struct buf *b, const struct token_row *row)
 
 static void put_token(struct buf *b, const struct token_row *row)
 {
-    v1_put_object(b, NULL);
     put_members(b, row);
     v1_put_instant(b, "createdAt", row->created_ms);
     v1_put_instant(b, "usedAt", row->used_ms);
-    v1_put_object_end(b);
 }
 
 static void answer_list(struct v1_call *c)
@@ -67,10 +65,8 @@ static void answer_add(struct v1_call *c)
     if (v1_is_refused(c) || v1_has_failed(c, admin_add_token(c->admin, c->who, &spec, secret, &row, &c->why)))
         return;
     c->r->status = 201;
-    v1_put_object(&c->r->body, NULL);
     put_members(&c->r->body, &row);
     v1_put_text(&c->r->body, "token", secret);
-    v1_put_object_end(&c->r->body);
 }
 
 static void answer_remove(struct v1_call *c)

@@ -225,7 +225,6 @@ static void put_rule_item(struct buf *b, const struct watch_rule *rule, const st
 
 static void put_result(struct buf *b, const struct transfer *d, const struct transfer_result *result, bool dry_run)
 {
-    v1_put_object(b, NULL);
     v1_put_bool(b, "dryRun", dry_run);
     for (int i = TRANSFER_CREATE; i <= TRANSFER_LEFT; i++)
         v1_put_int(b, transfer_outcome_name((enum transfer_outcome)i), (int64_t)result->outcomes[i]);
@@ -249,7 +248,6 @@ static void put_result(struct buf *b, const struct transfer *d, const struct tra
     for (size_t i = 0; i < d->channel_count; i++)
         put_item(b, NULL, d->channels[i].name, &result->channels[i]);
     v1_put_list_end(b);
-    v1_put_object_end(b);
 }
 
 static void answer_import(struct v1_call *c)

@@ -13,7 +13,6 @@ static const char *const role_names[] = {"admin", "user", "runner", "reader", NU
 
 static void put_person(struct buf *b, const struct person *p)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", p->user.id);
     v1_put_text(b, "username", p->user.name);
     v1_put_text(b, "role", role_name(p->role));
@@ -23,7 +22,6 @@ static void put_person(struct buf *b, const struct person *p)
         v1_put_ints(b, "groups", p->groups, p->group_count);
     v1_put_text(b, "source", p->user.source[0] ? p->user.source : NULL);
     v1_put_bool(b, "secondFactor", p->user.factor_ms != 0);
-    v1_put_object_end(b);
 }
 
 static void answer_person(struct v1_call *c, struct person *p)
@@ -102,7 +100,7 @@ static bool still_matches(struct v1_call *c, int64_t id, struct person *before)
 
     if (v1_has_failed(c, admin_load_person(c->admin, c->actor, id, before, &c->why)))
         return false;
-    put_person(&shown, before);
+    V1_PUT_EACH(&shown, before, 1, put_person);
     bool good = v1_still_matches(c, &shown);
     if (!good)
         person_fini(before);
@@ -147,14 +145,14 @@ static void answer_roles(struct v1_call *c)
 
     if (v1_is_refused(c))
         return;
-    v1_put_items(b);
+    v1_put_list(b, "items");
     for (int role = ROLE_ADMIN; role <= ROLE_READER; role++) {
         v1_put_object(b, NULL);
         v1_put_text(b, "role", role_name((enum admin_role)role));
         v1_put_scopes(b, "rights", role_get_rights((enum admin_role)role));
         v1_put_object_end(b);
     }
-    v1_put_items_end(b);
+    v1_put_list_end(b);
 }
 
 static const struct v1_route routes[] = {

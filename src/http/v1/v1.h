@@ -9,6 +9,8 @@
  *                 if (V1_FAILS(c, admin_load_thing, id, &thing))
  *                     return;
  *                 put_thing(&c->r->body, &thing);
+ * Braces      Every answer is an object. Its braces are there already: functions write members, both those that answer
+ *             and those that put a thing, whose braces come from where it stands (V1_PUT_LIST, v1_put_object).
  * Rights      A row says whether its caller must be known; what he may is the use case's to check.
  * To add      an endpoint: a row, and its piece of src/http/v1/openapi/TOPIC.json, which a test compares with the rows.
  *             A topic: a file with `const struct v1_topic v1_TOPIC`, a line in V1_TOPICS.
@@ -114,12 +116,13 @@ struct v1_call {
     struct admin *admin;
     const struct identity *who; /* with how the caller proved it; NULL as the next */
     const struct actor *actor;  /* NULL: the row is anybody's, and nobody was looked for */
-    struct http_response *r;    /* of type application/json; 200 */
+    struct http_response *r;    /* of type application/json; 200; the body is an object that goes on */
     struct form query;
     struct v1_asked asked; /* of the query */
     struct v1_object body;
     struct refusal why; /* the first fault; what use cases are handed to fill in */
-    bool answered;      /* a problem stands in the answer */
+    bool answered;      /* a problem stands in the answer; members may follow */
+    bool ended;         /* nothing may follow: the body is as it goes out */
     struct v1_memory *memory;
 };
 
@@ -144,6 +147,8 @@ bool v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const
 /* 201 with Location: V1_BELOW "/jobs/" and the id, below the context of the request. */
 void v1_set_created(struct v1_call *c, const char *path, int64_t id);
 void v1_set_no_content(struct v1_call *c); /* 204 */
+void v1_end_answer(struct v1_call *c);     /* ends the object of the answer, where that was not done before */
+void v1_take_answer(struct v1_call *c);    /* makes the body empty: the caller writes all of it */
 /* The function of a row that asks a use case for no more than the id in its path. */
 #define V1_ID_ANSWER(function, use_case)                                                                               \
     static void function(struct v1_call *c)                                                                            \
@@ -157,9 +162,10 @@ void v1_put_context(struct buf *out, const struct route_call *call);
 
 /* ---- problems ---------------------------------------------------------------------------------------------------- */
 
-/* For those who have no call yet. `kind` is a name of refusal_name, or "login", "method", "media-type". */
-void v1_write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
-                      const char *detail);
+/* `kind` is a name of refusal_name, or "login", "method", "media-type". */
+void v1_write_problem(struct v1_call *c, int status, const char *kind, const char *field, const char *detail);
+/* The same as a whole, for those who have no call. */
+void v1_write_whole_problem(struct http_response *r, int status, const char *kind, const char *detail);
 /* The status of a refusal: `route` tells whether its field stands in the path; `conditional`: If-Match was sent. */
 int v1_get_status(const struct refusal *why, const char *pattern, bool conditional);
 
@@ -170,7 +176,8 @@ struct v1_etag {
     char text[20];
 };
 struct v1_etag v1_make_etag(const char *bytes, size_t len);
-/* Tags the answer by its body; where If-None-Match has the tag it becomes 304. For what one GET gives whole. */
+/* Ends the answer and tags it by its body; where If-None-Match has the tag it becomes 304. For what one GET gives
+ * whole. */
 void v1_tag_answer(struct v1_call *c);
 /* The same by other bytes: those of the answer that only people change. */
 void v1_tag_answer_by(struct v1_call *c, const struct buf *representation);

@@ -7,12 +7,10 @@ static const char *const pages[] = {"jobs", "runs", NULL};
 
 static void put_view(struct buf *b, const struct view *view)
 {
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", view->id);
     v1_put_text(b, "page", view->page);
     v1_put_text(b, "name", view->name);
     v1_put_text(b, "query", view->query);
-    v1_put_object_end(b);
 }
 
 static void answer_list(struct v1_call *c)
@@ -23,9 +21,7 @@ static void answer_list(struct v1_call *c)
     if (v1_is_refused(c) ||
         v1_has_failed(c, admin_load_views(c->admin, c->who, page < 0 ? NULL : pages[page], &list, &c->why)))
         return;
-    v1_put_object(&c->r->body, NULL);
     V1_PUT_LIST(&c->r->body, "items", list.items, list.count, put_view);
-    v1_put_object_end(&c->r->body);
     views_fini(&list);
 }
 
@@ -41,12 +37,8 @@ static void answer_add(struct v1_call *c)
     view.page = pages[page < 0 ? 0 : page];
     view.name = v1_text(&c->body, "name", VIEW_NAME_MAX);
     view.query = v1_text(&c->body, "query", VIEW_QUERY_MAX);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_add_view(c->admin, c->who, &view, &view.id, &c->why)))
-        return;
-    c->r->status = 201;
-    v1_put_object(&c->r->body, NULL);
-    v1_put_int(&c->r->body, "id", view.id);
-    v1_put_object_end(&c->r->body);
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_add_view(c->admin, c->who, &view, &view.id, &c->why)))
+        v1_answer_id(c, view.id);
 }
 
 static void answer_change(struct v1_call *c)

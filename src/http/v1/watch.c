@@ -26,7 +26,6 @@ void v1_put_portable_rule(struct buf *b, const struct watch_rule *rule)
 {
     char clock[24];
 
-    v1_put_object(b, NULL);
     v1_put_text(b, "kind", rule->kind);
     if (rule->tag[0])
         v1_put_text(b, "tag", rule->tag);
@@ -36,14 +35,12 @@ void v1_put_portable_rule(struct buf *b, const struct watch_rule *rule)
         v1_put_text(b, "doneBy", write_clock(clock, rule));
     else
         v1_put_int(b, "limit", rule->bound);
-    v1_put_object_end(b);
 }
 
 static void put_rule(struct buf *b, const struct watch_rule *rule)
 {
     char clock[24];
 
-    v1_put_object(b, NULL);
     v1_put_int(b, "id", rule->id);
     v1_put_text(b, "kind", rule->kind);
     v1_put_text(b, "tag", rule->tag[0] ? rule->tag : NULL);
@@ -51,7 +48,6 @@ static void put_rule(struct buf *b, const struct watch_rule *rule)
     v1_put_int_if(b, "limit", !is_done_by(rule->kind), rule->bound);
     v1_put_text(b, "doneBy", is_done_by(rule->kind) ? write_clock(clock, rule) : NULL);
     v1_put_instant(b, "changedAt", rule->changed_ms);
-    v1_put_object_end(b);
 }
 
 static void answer_rules(struct v1_call *c)
@@ -60,7 +56,7 @@ static void answer_rules(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_watch_rules(c->admin, c->actor, &rules, &c->why)))
         return;
-    V1_PUT_ITEMS(&c->r->body, rules.rows, rules.count, put_rule);
+    V1_PUT_LIST(&c->r->body, "items", rules.rows, rules.count, put_rule);
     watch_rules_fini(&rules);
 }
 
@@ -123,7 +119,6 @@ static void put_open(struct buf *b, const struct open_alarm *alarm)
     enum watch_kind kind = WATCH_LATE_SHARD;
     bool is_job = watch_kind_parse(alarm->kind, &kind) && watch_kind_is_of_jobs(kind);
 
-    v1_put_object(b, NULL);
     v1_put_text(b, "kind", alarm->kind);
     v1_put_int_if(b, "jobId", is_job, alarm->target);
     v1_put_int_if(b, "groupId", alarm->group_id, alarm->group_id);
@@ -134,7 +129,6 @@ static void put_open(struct buf *b, const struct open_alarm *alarm)
     v1_put_instant(b, "since", alarm->since_ms);
     v1_put_bool(b, "told", alarm->told);
     v1_put_text(b, "detail", alarm->detail);
-    v1_put_object_end(b);
 }
 
 static void answer_open(struct v1_call *c)
@@ -143,7 +137,7 @@ static void answer_open(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_open_alarms(c->admin, c->actor, &list, &c->why)))
         return;
-    V1_PUT_ITEMS(&c->r->body, list.rows, list.count, put_open);
+    V1_PUT_LIST(&c->r->body, "items", list.rows, list.count, put_open);
     open_alarms_fini(&list);
 }
 

@@ -78,6 +78,15 @@ void v1_put_object(struct buf *out, const char *name)
     buf_putc(out, '{');
 }
 
+bool v1_put_object_if(struct buf *out, const char *name, bool known)
+{
+    if (known)
+        v1_put_object(out, name);
+    else
+        v1_put_null(out, name);
+    return known;
+}
+
 void v1_put_object_end(struct buf *out)
 {
     buf_putc(out, '}');
@@ -92,18 +101,6 @@ void v1_put_list(struct buf *out, const char *name)
 void v1_put_list_end(struct buf *out)
 {
     buf_putc(out, ']');
-}
-
-void v1_put_items(struct buf *out)
-{
-    v1_put_object(out, NULL);
-    v1_put_list(out, "items");
-}
-
-void v1_put_items_end(struct buf *out)
-{
-    v1_put_list_end(out);
-    v1_put_object_end(out);
 }
 
 void v1_put_ints(struct buf *out, const char *name, const int64_t *v, size_t count)
@@ -134,9 +131,7 @@ void v1_put_collected(struct buf *out, const char *name, struct buf *items)
 void v1_answer_id(struct v1_call *c, int64_t id)
 {
     c->r->status = 201;
-    v1_put_object(&c->r->body, NULL);
     v1_put_int(&c->r->body, "id", id);
-    v1_put_object_end(&c->r->body);
 }
 
 static void put_scope(void *arg, const char *name)
@@ -174,7 +169,6 @@ void v1_end_page(struct v1_call *c, const struct v1_page *page, const struct v1_
     struct buf *out = &c->r->body;
     struct buf cursor = {0};
 
-    v1_put_list_end(out);
     if (next)
         cursor_put(&cursor, page->list, next);
     v1_put_buf(out, "next", cursor.data, &cursor);
@@ -182,5 +176,4 @@ void v1_end_page(struct v1_call *c, const struct v1_page *page, const struct v1_
         v1_put_int(out, "total", page->total);
         v1_put_bool(out, "totalIsEstimate", page->is_estimate);
     }
-    v1_put_object_end(out);
 }

@@ -19,11 +19,10 @@ void v1_put_second(struct buf *out, const char *name, int64_t at_s); /* the same
 void v1_put_buf(struct buf *out, const char *name, const char *text, struct buf *from);
 void v1_put_json(struct buf *out, const char *name, const char *json); /* as it is; NULL becomes null */
 void v1_put_object(struct buf *out, const char *name);
+MUST_CHECK bool v1_put_object_if(struct buf *out, const char *name, bool known); /* false: null, and no end */
 void v1_put_object_end(struct buf *out);
 void v1_put_list(struct buf *out, const char *name);
 void v1_put_list_end(struct buf *out);
-void v1_put_items(struct buf *out);     /* {"items":[ */
-void v1_put_items_end(struct buf *out); /* ]} */
 void v1_put_ints(struct buf *out, const char *name, const int64_t *v, size_t count);
 /* Of items with commas between; frees them. */
 void v1_put_collected(struct buf *out, const char *name, struct buf *items);
@@ -32,38 +31,33 @@ void v1_put_scopes(struct buf *out, const char *name, unsigned scopes); /* their
 /* A list of what stands between the commas of `text`, but for blanks; NULL is an empty one. */
 void v1_put_parts(struct buf *out, const char *name, const char *text);
 
-/* What `put` writes for each item: put(out, &items[i]). */
-#define V1_PUT_EACH(out, items, count, put)                                                                            \
+/* An object for each item, whose members put(out, &items[i], ...) writes. */
+#define V1_PUT_EACH(out, items, count, put, ...)                                                                       \
     do {                                                                                                               \
-        for (size_t i_ = 0; i_ < (count); i_++)                                                                        \
-            put(out, &(items)[i_]);                                                                                    \
+        for (size_t i_ = 0; i_ < (count); i_++) {                                                                      \
+            v1_put_object(out, NULL);                                                                                  \
+            put(out, &(items)[i_] __VA_OPT__(, ) __VA_ARGS__);                                                         \
+            v1_put_object_end(out);                                                                                    \
+        }                                                                                                              \
     } while (0)
 /* The same as a list. */
-#define V1_PUT_LIST(out, name, items, count, put)                                                                      \
+#define V1_PUT_LIST(out, name, items, count, put, ...)                                                                 \
     do {                                                                                                               \
         v1_put_list(out, name);                                                                                        \
-        V1_PUT_EACH(out, items, count, put);                                                                           \
+        V1_PUT_EACH(out, items, count, put __VA_OPT__(, ) __VA_ARGS__);                                                \
         v1_put_list_end(out);                                                                                          \
     } while (0)
 
-/* A whole answer: {"items":[...]}; {"id":...}, with 201. */
-#define V1_PUT_ITEMS(out, items, count, put)                                                                           \
-    do {                                                                                                               \
-        v1_put_items(out);                                                                                             \
-        V1_PUT_EACH(out, items, count, put);                                                                           \
-        v1_put_items_end(out);                                                                                         \
-    } while (0)
-void v1_answer_id(struct v1_call *c, int64_t id);
+void v1_answer_id(struct v1_call *c, int64_t id); /* 201, {"id":...} */
 
-/* Ends a page, which v1_put_items began, with the total where that was asked for. `next` NULL: there is no more. */
+/* What follows the items of a page: `next`, NULL where there is no more, and the total where that was asked for. */
 void v1_end_page(struct v1_call *c, const struct v1_page *page, const struct v1_cursor *next);
 /* The page of a v1_query_ids, of which page->want items were asked for and `found` are there; `key` is the member with
  * the number that it goes by. */
-#define V1_PUT_PAGE(c, page, rows, found, put, key)                                                                    \
+#define V1_PUT_PAGE(c, page, rows, found, put, key, ...)                                                               \
     do {                                                                                                               \
         size_t shown_ = (found) < (page)->limit ? (found) : (page)->limit;                                             \
-        v1_put_items(&(c)->r->body);                                                                                   \
-        V1_PUT_EACH(&(c)->r->body, rows, shown_, put);                                                                 \
+        V1_PUT_LIST(&(c)->r->body, "items", rows, shown_, put __VA_OPT__(, ) __VA_ARGS__);                             \
         v1_end_page(c, page,                                                                                           \
                     (found) > shown_ ? &(struct v1_cursor){.keys = {(rows)[shown_ - 1].key}, .count = 1} : NULL);      \
     } while (0)
