@@ -12,13 +12,11 @@ const char *const transfer_types[] = {"auto", "manual", NULL};
 
 static void put_group(struct buf *b, const struct group_info *group)
 {
-    v1_put_object(b, NULL);
     v1_put_text(b, "appname", group->app_name);
     v1_put_text(b, "title", group->title);
     v1_put_text(b, "addressType", transfer_types[group->address_type != 0]);
     if (group->address_type)
         v1_put_parts(b, "addressList", group->address_list);
-    v1_put_object_end(b);
 }
 
 /* What stands elsewhere in a document, or changes by itself. */
@@ -43,34 +41,28 @@ static void put_column(struct buf *b, const struct transfer_job *job, const stru
         v1_put_text(b, c->field, text);
 }
 
+static void put_child(struct buf *b, const struct transfer_name *child)
+{
+    v1_put_text(b, "appname", child->app_name);
+    v1_put_text(b, "name", child->name);
+}
+
 static void put_job(struct buf *b, const struct transfer_job *job)
 {
-    v1_put_object(b, NULL);
     v1_put_text(b, "appname", job->app_name);
     for (size_t i = 0; i < job_column_count(); i++)
         put_column(b, job, job_column_get(i));
     if (job->child_count)
-        v1_put_list(b, "children");
-    for (size_t i = 0; i < job->child_count; i++) {
-        v1_put_object(b, NULL);
-        v1_put_text(b, "appname", job->children[i].app_name);
-        v1_put_text(b, "name", job->children[i].name);
-        v1_put_object_end(b);
-    }
-    if (job->child_count)
-        v1_put_list_end(b);
+        V1_PUT_LIST(b, "children", job->children, job->child_count, put_child);
     if (!job_settings_are_empty(&job->settings))
         job_put_settings(b, &job->settings, /*all=*/false);
     v1_put_bool(b, "running", job->running == 1);
-    v1_put_object_end(b);
 }
 
 static void put_flow(struct buf *b, const struct transfer_flow *flow)
 {
-    v1_put_object(b, NULL);
     v1_put_json(b, "document", flow->document);
     v1_put_bool(b, "running", flow->running == 1);
-    v1_put_object_end(b);
 }
 
 static void put_channel(struct buf *b, const struct transfer_channel *channel)
@@ -156,10 +148,10 @@ void json_put_lines(struct json_lines *lines, const char *json, size_t len, stru
 struct exporting {
     struct v1_call *c;
     struct exporter *exporter;
+    const char *list; /* that is open; NULL: none yet */
     struct json_lines lines;
     struct buf compact; /* of which the first `done` bytes are in the body */
     size_t done;
-    bool has_flows; /* the list has begun */
 };
 
 /* The last byte stays, by which the next value knows whether a comma is due. */
@@ -187,57 +179,53 @@ static enum err push(struct exporting *x)
     return response_push(x->c->r, &ec);
 }
 
-static enum err put_groups(struct exporting *x, const struct transfer *page)
+/* Ends the list before it. Nothing where it is open. */
+static void open_list(struct exporting *x, const char *name)
 {
-    enum err e = ERR_OK;
-
-    for (size_t i = 0; !e && i < page->group_count; i++) {
-        put_group(&x->compact, &page->groups[i]);
-        e = push(x);
-    }
-    return e;
-}
-
-static enum err put_jobs(struct exporting *x, const struct transfer *page)
-{
-    enum err e = ERR_OK;
-
-    for (size_t i = 0; !e && i < page->job_count; i++) {
-        put_job(&x->compact, &page->jobs[i]);
-        e = push(x);
-    }
-    return e;
-}
-
-/* A document without flows is one of releases that know none. */
-static enum err put_flows(struct exporting *x, const struct transfer *page)
-{
-    enum err e = ERR_OK;
-
-    if (page->flow_count && !x->has_flows) {
+    if (x->list && !strcmp(x->list, name))
+        return;
+    if (x->list)
         v1_put_list_end(&x->compact);
-        v1_put_list(&x->compact, "flows");
-        x->has_flows = true;
-    }
-    for (size_t i = 0; !e && i < page->flow_count; i++) {
-        put_flow(&x->compact, &page->flows[i]);
-        e = push(x);
-    }
-    return e;
+    v1_put_list(&x->compact, name);
+    x->list = name;
 }
 
-/* Likewise. */
+#define PUT_PAGE(items, item_count, put)                                                                               \
+    static enum err put_##items(struct exporting *x, const struct transfer *page)                                      \
+    {                                                                                                                  \
+        enum err e = ERR_OK;                                                                                           \
+                                                                                                                       \
+        if (page->item_count)                                                                                          \
+            open_list(x, #items);                                                                                      \
+        for (size_t i = 0; !e && i < page->item_count; i++) {                                                          \
+            V1_PUT_EACH(&x->compact, &page->items[i], 1, put);                                                         \
+            e = push(x);                                                                                               \
+        }                                                                                                              \
+        return e;                                                                                                      \
+    }
+PUT_PAGE(groups, group_count, put_group)
+PUT_PAGE(jobs, job_count, put_job)
+PUT_PAGE(flows, flow_count, put_flow)
+#undef PUT_PAGE
+
+/* A document without flows, rules or channels is one of releases that know none. */
+static const struct part {
+    const char *always; /* the list is there even if it is empty; NULL: it is not */
+    enum err (*read)(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
+    enum err (*put)(struct exporting *x, const struct transfer *page);
+} parts[] = {
+    {"groups", exporter_read_groups, put_groups},
+    {"jobs", exporter_read_jobs, put_jobs},
+    {NULL, exporter_read_flows, put_flows},
+};
+
 static void put_alarms(struct exporting *x, const struct transfer *all)
 {
-    if (all->rule_count) {
-        v1_put_list_end(&x->compact);
-        v1_put_list(&x->compact, "rules");
-    }
+    if (all->rule_count)
+        open_list(x, "rules");
     V1_PUT_EACH(&x->compact, all->rules, all->rule_count, v1_put_portable_rule);
-    if (all->channel_count) {
-        v1_put_list_end(&x->compact);
-        v1_put_list(&x->compact, "channels");
-    }
+    if (all->channel_count)
+        open_list(x, "channels");
     V1_PUT_EACH(&x->compact, all->channels, all->channel_count, put_channel);
 }
 
@@ -246,13 +234,6 @@ static void begin_document(struct exporting *x)
     v1_put_object(&x->compact, NULL);
     v1_put_text(&x->compact, "format", TRANSFER_FORMAT);
     v1_put_int(&x->compact, "version", TRANSFER_VERSION);
-    v1_put_list(&x->compact, "groups");
-}
-
-static void begin_jobs(struct exporting *x)
-{
-    v1_put_list_end(&x->compact);
-    v1_put_list(&x->compact, "jobs");
 }
 
 static void end_document(struct exporting *x)
@@ -270,35 +251,20 @@ static void give_up(struct exporting *x)
     response_break(x->c->r);
 }
 
-/* What there is of each behind the first page. */
-struct rest {
-    bool groups, jobs, flows;
-};
-
-/* Groups, jobs and flows as they come; `page` has the first ones of all. */
-static void put_all(struct exporting *x, struct transfer *page, struct rest *more)
+/* The parts as they come; `page` has the first items of all. */
+static void put_all(struct exporting *x, struct transfer *page, bool more[ARRAY_LEN(parts)])
 {
-    struct refusal *why = &x->c->why;
-    enum err fault = ERR_OK, gone;
+    enum err fault = ERR_OK, gone = ERR_OK;
 
     begin_document(x);
-    gone = put_groups(x, page);
-    while (!gone && !fault && more->groups) {
-        fault = exporter_read_groups(x->exporter, page, &more->groups, why);
-        gone = fault ? ERR_OK : put_groups(x, page);
-    }
-    begin_jobs(x);
-    if (!gone && !fault)
-        gone = put_jobs(x, page);
-    while (!gone && !fault && more->jobs) {
-        fault = exporter_read_jobs(x->exporter, page, &more->jobs, why);
-        gone = fault ? ERR_OK : put_jobs(x, page);
-    }
-    if (!gone && !fault)
-        gone = put_flows(x, page);
-    while (!gone && !fault && more->flows) {
-        fault = exporter_read_flows(x->exporter, page, &more->flows, why);
-        gone = fault ? ERR_OK : put_flows(x, page);
+    for (size_t i = 0; i < ARRAY_LEN(parts) && !gone && !fault; i++) {
+        if (parts[i].always)
+            open_list(x, parts[i].always);
+        gone = parts[i].put(x, page);
+        while (!gone && !fault && more[i]) {
+            fault = parts[i].read(x->exporter, page, &more[i], &x->c->why);
+            gone = fault ? ERR_OK : parts[i].put(x, page);
+        }
     }
     if (!gone && !fault)
         put_alarms(x, page);
@@ -313,21 +279,22 @@ static void answer(struct exporting *x)
 {
     struct v1_call *c = x->c;
     struct transfer page = {0};
-    struct rest more = {0};
+    bool more[ARRAY_LEN(parts)] = {0}, whole = true;
     struct errctx ec = {{0}};
 
-    if (v1_has_failed(c, exporter_read_groups(x->exporter, &page, &more.groups, &c->why)) ||
-        v1_has_failed(c, exporter_read_jobs(x->exporter, &page, &more.jobs, &c->why)) ||
-        v1_has_failed(c, exporter_read_flows(x->exporter, &page, &more.flows, &c->why)) ||
-        v1_has_failed(c, exporter_read_alarms(x->exporter, &page, &c->why)))
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (v1_has_failed(c, parts[i].read(x->exporter, &page, &more[i], &c->why)))
+            return;
+        whole = whole && !more[i];
+    }
+    if (v1_has_failed(c, exporter_read_alarms(x->exporter, &page, &c->why)))
         return;
-    bool whole = !more.groups && !more.jobs && !more.flows;
     if (!whole && response_begin_stream(c->r, &ec)) {
         (void)v1_has_failed(c, refuse(&c->why, REFUSED_TRY_AGAIN, NULL, "%s", ec.text));
         return;
     }
     v1_take_answer(c);
-    put_all(x, &page, &more);
+    put_all(x, &page, more);
     if (whole)
         v1_tag_answer(c);
 }

@@ -25,7 +25,6 @@ static void take_group(struct v1_object *o, struct group_info *out)
                                .address_list = v1_joined_list(o, "addressList", ADDRESSES_MAX, ADDRESS_CHARS, false)};
     if (!out->address_type && *out->address_list)
         v1_note(o->c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
-    v1_end(o);
 }
 
 static void take_children(struct v1_object *o, struct transfer_job *out)
@@ -76,41 +75,9 @@ static void take_job(struct v1_object *o, struct transfer_job *out)
     given->row.glue_source = v1_text(o, "glueSource", IMPORT_MAX);
     given->row.glue_remark = v1_text(o, "glueRemark", 128);
     take_children(o, out);
-    v1_end(o);
     out->row = given->row;
     out->settings = given->values;
     fill_texts(&out->row);
-}
-
-/* Says which item the first fault is in. */
-static void name_item(struct v1_call *c, const char *list, size_t i)
-{
-    if (c->why.kind != REFUSED_NOT && !c->why.item[0])
-        snprintf(c->why.item, sizeof c->why.item, "%s[%zu]", list, i);
-}
-
-static void take_groups(struct v1_call *c, struct transfer *d)
-{
-    struct v1_list list = v1_object_list(&c->body, "groups", GROUPS_MAX);
-    struct v1_object item;
-
-    d->groups = v1_keep(c, (list.count + 1) * sizeof *d->groups);
-    for (; d->groups && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->group_count++) {
-        take_group(&item, &d->groups[d->group_count]);
-        name_item(c, "groups", d->group_count);
-    }
-}
-
-static void take_jobs(struct v1_call *c, struct transfer *d)
-{
-    struct v1_list list = v1_object_list(&c->body, "jobs", TRANSFER_JOBS_MAX);
-    struct v1_object item;
-
-    d->jobs = v1_keep(c, (list.count + 1) * sizeof *d->jobs);
-    for (; d->jobs && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->job_count++) {
-        take_job(&item, &d->jobs[d->job_count]);
-        name_item(c, "jobs", d->job_count);
-    }
 }
 
 static void take_flow(struct v1_object *o, struct transfer_flow *out)
@@ -124,32 +91,6 @@ static void take_flow(struct v1_object *o, struct transfer_flow *out)
                                   .document = flow_keep_object(o->c, &document.value, 2 * FLOW_DOCUMENT_MAX),
                                   .running = v1_has(o, "running") ? v1_bool(o, "running", false) : -1};
     (void)v1_bool(o, "running", false);
-    v1_end(o);
-}
-
-static void take_flows(struct v1_call *c, struct transfer *d)
-{
-    struct v1_list list = v1_object_list(&c->body, "flows", TRANSFER_FLOWS_MAX);
-    struct v1_object item;
-
-    d->flows = v1_keep(c, (list.count + 1) * sizeof *d->flows);
-    for (; d->flows && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->flow_count++) {
-        take_flow(&item, &d->flows[d->flow_count]);
-        name_item(c, "flows", d->flow_count);
-    }
-}
-
-static void take_rules(struct v1_call *c, struct transfer *d)
-{
-    struct v1_list list = v1_object_list(&c->body, "rules", WATCH_RULES_MAX);
-    struct v1_object item;
-
-    d->rules = v1_keep(c, (list.count + 1) * sizeof *d->rules);
-    for (; d->rules && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->rule_count++) {
-        d->rules[d->rule_count] = v1_take_rule(&item);
-        v1_end(&item);
-        name_item(c, "rules", d->rule_count);
-    }
 }
 
 static void take_channel(struct v1_object *o, struct transfer_channel *out)
@@ -164,20 +105,39 @@ static void take_channel(struct v1_object *o, struct transfer_channel *out)
                                      .app_names = route.app_names ? route.app_names : "",
                                      .tags = route.tags ? route.tags : "",
                                      .quiet = route.quiet ? route.quiet : ""};
-    v1_end(o);
 }
 
-static void take_channels(struct v1_call *c, struct transfer *d)
+static void take_rule(struct v1_object *o, struct watch_rule *out)
 {
-    struct v1_list list = v1_object_list(&c->body, "channels", TRANSFER_CHANNELS_MAX);
-    struct v1_object item;
-
-    d->channels = v1_keep(c, (list.count + 1) * sizeof *d->channels);
-    for (; d->channels && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->channel_count++) {
-        take_channel(&item, &d->channels[d->channel_count]);
-        name_item(c, "channels", d->channel_count);
-    }
+    *out = v1_take_rule(o);
 }
+
+/* Says which item the first fault is in. */
+static void name_item(struct v1_call *c, const char *list, size_t i)
+{
+    if (c->why.kind != REFUSED_NOT && !c->why.item[0])
+        snprintf(c->why.item, sizeof c->why.item, "%s[%zu]", list, i);
+}
+
+#define TAKE_LIST(items, item_count, max, take)                                                                        \
+    static void take_##items(struct v1_call *c, struct transfer *d)                                                    \
+    {                                                                                                                  \
+        struct v1_list list = v1_object_list(&c->body, #items, max);                                                   \
+        struct v1_object item;                                                                                         \
+                                                                                                                       \
+        d->items = v1_keep(c, (list.count + 1) * sizeof *d->items);                                                    \
+        for (; d->items && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->item_count++) {              \
+            take(&item, &d->items[d->item_count]);                                                                     \
+            v1_end(&item);                                                                                             \
+            name_item(c, #items, d->item_count);                                                                       \
+        }                                                                                                              \
+    }
+TAKE_LIST(groups, group_count, GROUPS_MAX, take_group)
+TAKE_LIST(jobs, job_count, TRANSFER_JOBS_MAX, take_job)
+TAKE_LIST(flows, flow_count, TRANSFER_FLOWS_MAX, take_flow)
+TAKE_LIST(rules, rule_count, WATCH_RULES_MAX, take_rule)
+TAKE_LIST(channels, channel_count, TRANSFER_CHANNELS_MAX, take_channel)
+#undef TAKE_LIST
 
 static void take_document(struct v1_call *c, struct transfer *d)
 {
