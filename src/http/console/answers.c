@@ -4,6 +4,7 @@
 
 #include "shardwheel/text.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,11 @@ void console_put_member(const struct console_call *call, struct buf *out, const 
 {
     buf_printf(out, ",\"%s\":", name);
     console_put_text(call, out, text);
+}
+
+void console_put_number(struct buf *out, const char *name, int64_t number)
+{
+    buf_printf(out, ",\"%s\":%" PRId64, name, number);
 }
 
 /* ---- success ----------------------------------------------------------------------------------------------------- */
@@ -188,17 +194,6 @@ static void write_hard(struct console_call *call, int status, const char *msg)
     buf_printf(body, "{\"code\":%d,\"msg\":", call->dialect == DIALECT_B ? 203 : 500);
     console_put_text(call, body, msg);
     buf_puts(body, call->dialect == DIALECT_A ? ",\"content\":null}" : "}\n");
-}
-
-void console_fail_hard(struct console_call *call, const char *fmt, ...)
-{
-    struct errctx msg;
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(msg.text, sizeof msg.text, fmt, args);
-    va_end(args);
-    write_hard(call, 200, msg.text);
 }
 
 void console_fail_status(struct console_call *call, int status, const char *fmt, ...)

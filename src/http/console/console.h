@@ -126,7 +126,7 @@ void console_fail_null(struct console_call *call);
 /* ... put together of words; the list ends with SAY_END. */
 void console_fail_words(struct console_call *call, enum say first, ...);
 /* Where the original lets an exception out: code 500 (B 203) in the short envelope, for pages an HTML page. */
-void console_fail_hard(struct console_call *call, const char *fmt, ...) PRINTF_LIKE(2, 3);
+#define console_fail_hard(call, ...) console_fail_status(call, 200, __VA_ARGS__)
 /* ... with an HTTP status of its own; 400, 404, 405, 406 and 413 as {status, error, message}, without a `code`. */
 void console_fail_status(struct console_call *call, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* No right on a group: "Permission limit[username=NAME]", hard. */
@@ -142,8 +142,26 @@ void console_put_say(const struct console_call *call, struct buf *out, enum say 
 void console_put_text(const struct console_call *call, struct buf *out, const char *text); /* JSON; NULL: null */
 /* ,"NAME":TEXT */
 void console_put_member(const struct console_call *call, struct buf *out, const char *name, const char *text);
-/* Seconds from the epoch, as a JSON text; negative: null. Of runs: console_put_run_date. */
-void console_put_date(const struct console_call *call, struct buf *out, int64_t wall_s);
-void console_put_run_date(const struct console_call *call, struct buf *out, int64_t wall_s);
+/* ,"NAME":NUMBER */
+void console_put_number(struct buf *out, const char *name, int64_t number);
+/* ,"NAME":DATE of seconds from the epoch; negative: null. */
+void console_put_date(const struct console_call *call, struct buf *out, const char *name, int64_t wall_s);
+void console_put_run_date(const struct console_call *call, struct buf *out, const char *name, int64_t wall_s);
+
+/* What put(call, &items[i]) writes, with commas between. */
+#define CONSOLE_PUT_EACH(call, items, count, put)                                                                      \
+    do {                                                                                                               \
+        for (size_t i_ = 0; i_ < (count); i_++) {                                                                      \
+            buf_puts(&(call)->r->body, i_ ? "," : "");                                                                 \
+            put(call, &(items)[i_]);                                                                                   \
+        }                                                                                                              \
+    } while (0)
+/* A page of a list, as a whole answer. */
+#define CONSOLE_PUT_LIST(call, total, is_estimate, items, count, put)                                                  \
+    do {                                                                                                               \
+        console_begin_list(call, total, is_estimate);                                                                  \
+        CONSOLE_PUT_EACH(call, items, count, put);                                                                     \
+        console_end_list(call, total);                                                                                 \
+    } while (0)
 
 #endif

@@ -21,13 +21,14 @@ static enum date_form find_form(const struct console_call *call)
     return FORM_PLAIN;
 }
 
-static void put_date(enum date_form form, struct buf *out, int64_t wall_s)
+static void put_date(enum date_form form, struct buf *out, const char *name, int64_t wall_s)
 {
     static const char *const ends[] = {
         [FORM_ISO_OFFSET] = ".000+00:00\"", [FORM_ISO_Z] = ".000Z\"", [FORM_PLAIN] = "\""};
     time_t t = (time_t)wall_s;
     struct tm tm;
 
+    buf_printf(out, ",\"%s\":", name);
     if (wall_s < 0 || !gmtime_r(&t, &tm)) {
         buf_puts(out, "null");
         return;
@@ -36,15 +37,16 @@ static void put_date(enum date_form form, struct buf *out, int64_t wall_s)
                form == FORM_PLAIN ? ' ' : 'T', tm.tm_hour, tm.tm_min, tm.tm_sec, ends[form]);
 }
 
-void console_put_date(const struct console_call *call, struct buf *out, int64_t wall_s)
+void console_put_date(const struct console_call *call, struct buf *out, const char *name, int64_t wall_s)
 {
-    put_date(find_form(call), out, wall_s);
+    put_date(find_form(call), out, name, wall_s);
 }
 
-void console_put_run_date(const struct console_call *call, struct buf *out, int64_t wall_s)
+void console_put_run_date(const struct console_call *call, struct buf *out, const char *name, int64_t wall_s)
 {
     const struct zone *zone = call->route->h->opts.console_zone;
     enum date_form form = find_form(call);
 
-    put_date(form, out, wall_s < 0 || form != FORM_PLAIN || !zone ? wall_s : wall_s + zone_offset_s(zone, wall_s));
+    put_date(form, out, name,
+             wall_s < 0 || form != FORM_PLAIN || !zone ? wall_s : wall_s + zone_offset_s(zone, wall_s));
 }

@@ -49,13 +49,11 @@ static void put_group(const struct console_call *call, const struct group_info *
     buf_put_int(out, g->id);
     console_put_member(call, out, "appname", g->app_name);
     console_put_member(call, out, call->dialect == DIALECT_D ? "name" : "title", g->title);
-    buf_puts(out, ",\"addressType\":");
-    buf_put_int(out, g->address_type);
+    console_put_number(out, "addressType", g->address_type);
     console_put_member(call, out, "addressList", g->address_list);
     if (call->dialect == DIALECT_D)
         console_put_member(call, out, "accessToken", NULL);
-    buf_puts(out, ",\"updateTime\":");
-    console_put_date(call, out, g->update_s);
+    console_put_date(call, out, "updateTime", g->update_s);
     buf_puts(out, ",\"registryList\":");
     put_registry_list(call, out, g->address_list);
     buf_putc(out, '}');
@@ -125,13 +123,7 @@ static void answer_list(struct console_call *call)
         fail(call, &r);
         return;
     }
-    console_begin_list(call, total, is_estimate);
-    for (size_t i = 0; i < list.count; i++) {
-        if (i)
-            buf_putc(&call->r->body, ',');
-        put_group(call, &list.items[i]);
-    }
-    console_end_list(call, total);
+    CONSOLE_PUT_LIST(call, total, is_estimate, list.items, list.count, put_group);
     group_infos_fini(&list);
 }
 

@@ -16,40 +16,28 @@ static const char *name_field(const struct console_call *call)
 }
 
 /* In the order in which the original declares them; NULL: an instant, see below. */
-static void put_job(const struct console_call *call, struct buf *out, const struct job_row *row)
+static void put_job(const struct console_call *call, const struct job_row *row)
 {
+    struct buf *out = &call->r->body;
+
     buf_puts(out, "{\"id\":");
     buf_put_int(out, row->id);
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
+        bool is_name = !strcmp(c->field, "name");
 
-        buf_putc(out, ',');
-        buf_put_json(out, strcmp(c->field, "name") ? c->field : name_field(call));
-        buf_putc(out, ':');
         if (c->is_text)
-            console_put_text(call, out, job_row_text(row, c));
+            console_put_member(call, out, is_name ? name_field(call) : c->field, job_row_text(row, c));
         else
-            buf_put_int(out, job_row_number(row, c));
-        if (!strcmp(c->field, "name")) {
-            buf_puts(out, ",\"addTime\":");
-            console_put_date(call, out, row->added_s);
-            buf_puts(out, ",\"updateTime\":");
-            console_put_date(call, out, row->updated_s);
+            console_put_number(out, c->field, job_row_number(row, c));
+        if (is_name) {
+            console_put_date(call, out, "addTime", row->added_s);
+            console_put_date(call, out, "updateTime", row->updated_s);
         } else if (!strcmp(c->field, "glueRemark")) {
-            buf_puts(out, ",\"glueUpdatetime\":");
-            console_put_date(call, out, row->glue_s);
+            console_put_date(call, out, "glueUpdatetime", row->glue_s);
         }
     }
     buf_putc(out, '}');
-}
-
-static void put_jobs(const struct console_call *call, const struct job_list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (i)
-            buf_putc(&call->r->body, ',');
-        put_job(call, &call->r->body, &list->rows[i]);
-    }
 }
 
 static bool take_number(struct console_call *call, const struct job_column *c, int64_t *out)
@@ -190,9 +178,7 @@ static void answer_list(struct console_call *call)
         console_fail_refusal(call, &refusal);
         return;
     }
-    console_begin_list(call, found.total, found.is_estimate);
-    put_jobs(call, &found.list);
-    console_end_list(call, found.total);
+    CONSOLE_PUT_LIST(call, found.total, found.is_estimate, found.list.rows, found.list.count, put_job);
     job_found_fini(&found);
 }
 
@@ -213,7 +199,7 @@ static void answer_jobs_of_group(struct console_call *call)
     console_begin_success(call);
     buf_putc(&call->r->body, '[');
     if (query.filter.group > 0)
-        put_jobs(call, &found.list);
+        CONSOLE_PUT_EACH(call, found.list.rows, found.list.count, put_job);
     buf_putc(&call->r->body, ']');
     console_end_success(call);
     job_found_fini(&found);

@@ -23,25 +23,15 @@ static void put_row(struct console_call *call, const struct run_row *row)
     console_put_member(call, out, "executorHandler", row->handler);
     console_put_member(call, out, "executorParam", row->param);
     console_put_member(call, out, "executorShardingParam", row->sharding);
-    buf_printf(out, ",\"executorFailRetryCount\":%d,\"triggerTime\":", row->retries_left);
-    console_put_run_date(call, out, row->trigger_s);
-    buf_printf(out, ",\"triggerCode\":%d", row->trigger_code);
+    console_put_number(out, "executorFailRetryCount", row->retries_left);
+    console_put_run_date(call, out, "triggerTime", row->trigger_s);
+    console_put_number(out, "triggerCode", row->trigger_code);
     console_put_member(call, out, "triggerMsg", row->trigger_msg);
-    buf_puts(out, ",\"handleTime\":");
-    console_put_run_date(call, out, row->handle_s);
-    buf_printf(out, ",\"handleCode\":%d", row->handle_code);
+    console_put_run_date(call, out, "handleTime", row->handle_s);
+    console_put_number(out, "handleCode", row->handle_code);
     console_put_member(call, out, "handleMsg", row->handle_msg);
-    buf_printf(out, ",\"alarmStatus\":%d}", row->alarm_status);
-}
-
-static void put_rows(struct console_call *call, const struct run_list *list)
-{
-    console_begin_list(call, list->total, list->is_estimate);
-    for (size_t i = 0; i < list->rows.count; i++) {
-        buf_puts(&call->r->body, i > 0 ? "," : "");
-        put_row(call, &list->rows.rows[i]);
-    }
-    console_end_list(call, list->total);
+    console_put_number(out, "alarmStatus", row->alarm_status);
+    buf_putc(out, '}');
 }
 
 /* In A and B a half that cannot be read is no limit; in C and D it is refused. */
@@ -84,7 +74,7 @@ static void answer_list(struct console_call *call)
         console_fail_hard(call, "the runs were not found within %d s: choose a job, an executor or a shorter time",
                           LIST_LIMIT_MS / 1000);
     else
-        put_rows(call, &list);
+        CONSOLE_PUT_LIST(call, list.total, list.is_estimate, list.rows.rows, list.rows.count, put_row);
     run_list_fini(&list);
 }
 

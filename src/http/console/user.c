@@ -24,14 +24,18 @@ static void answer(struct console_call *call, enum err e, const struct refusal *
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
-static void put_user(const struct console_call *call, struct buf *out, const struct user *u)
+static void put_person(const struct console_call *call, const struct person *p)
 {
+    struct buf *out = &call->r->body;
+    const struct user *u = &p->user;
+
     buf_puts(out, "{\"id\":");
     buf_put_int(out, u->id);
     console_put_member(call, out, "username", u->name);
-    buf_puts(out, call->dialect == DIALECT_A ? ",\"password\":null,\"role\":"
-                                             : ",\"password\":null,\"token\":null,\"role\":");
-    buf_put_int(out, u->role);
+    console_put_member(call, out, "password", NULL);
+    if (call->dialect != DIALECT_A)
+        console_put_member(call, out, "token", NULL);
+    console_put_number(out, "role", u->role);
     console_put_member(call, out, "permission", u->permission);
     buf_putc(out, '}');
 }
@@ -49,13 +53,7 @@ static void answer_list(struct console_call *call)
     if (admin_load_people(call->admin, &call->actor, &filter, &list, &count, &total, &r)) {
         console_fail_refusal(call, &r);
     } else {
-        console_begin_list(call, total, /*is_estimate=*/false);
-        for (size_t i = 0; i < count; i++) {
-            if (i)
-                buf_putc(&call->r->body, ',');
-            put_user(call, &call->r->body, &list[i].user);
-        }
-        console_end_list(call, total);
+        CONSOLE_PUT_LIST(call, total, /*is_estimate=*/false, list, count, put_person);
     }
     people_destroy(list, count);
 }

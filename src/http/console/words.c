@@ -6,20 +6,11 @@ struct row {
     const char *of_d[LANGS]; /* where D says something else; NULL: it does not */
 };
 
-#define SAME(t)                                                                                                        \
-    {                                                                                                                  \
-        {t, t, t},                                                                                                     \
-        {                                                                                                              \
-            NULL                                                                                                       \
-        }                                                                                                              \
-    }
 #define ROW(cn, tc, en)                                                                                                \
     {                                                                                                                  \
-        {cn, tc, en},                                                                                                  \
-        {                                                                                                              \
-            NULL                                                                                                       \
-        }                                                                                                              \
+        .text = { cn, tc, en }                                                                                         \
     }
+#define SAME(t) ROW(t, t, t)
 
 static const struct row rows[SAYS] = {
     [SAY_END] = SAME(""),

@@ -284,13 +284,13 @@ static void dates(void **state)
     (void)state;
     static const struct {
         enum dialect dialect, generation;
-        const char *date;
+        const char *member;
     } cases[] = {
-        {DIALECT_A, DIALECT_D, "\"2018-11-03T14:21:31.000+00:00\""},
-        {DIALECT_B, DIALECT_C, "\"2018-11-03T14:21:31.000+00:00\""},
-        {DIALECT_C, DIALECT_B, "\"2018-11-03T14:21:31.000Z\""},
-        {DIALECT_C, DIALECT_C, "\"2018-11-03 14:21:31\""},
-        {DIALECT_D, DIALECT_A, "\"2018-11-03 14:21:31\""},
+        {DIALECT_A, DIALECT_D, ",\"d\":\"2018-11-03T14:21:31.000+00:00\""},
+        {DIALECT_B, DIALECT_C, ",\"d\":\"2018-11-03T14:21:31.000+00:00\""},
+        {DIALECT_C, DIALECT_B, ",\"d\":\"2018-11-03T14:21:31.000Z\""},
+        {DIALECT_C, DIALECT_C, ",\"d\":\"2018-11-03 14:21:31\""},
+        {DIALECT_D, DIALECT_A, ",\"d\":\"2018-11-03 14:21:31\""},
     };
     struct errctx ec;
     struct zone *zone;
@@ -300,19 +300,19 @@ static void dates(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         h.generation = cases[i].generation;
         begin(cases[i].dialect);
-        console_put_date(&call, &answer.body, 1541254891);
-        assert_string_equal(answer.body.data, cases[i].date);
+        console_put_date(&call, &answer.body, "d", 1541254891);
+        assert_string_equal(answer.body.data, cases[i].member);
         buf_clear(&answer.body);
-        console_put_date(&call, &answer.body, -1);
-        assert_string_equal(answer.body.data, "null");
+        console_put_date(&call, &answer.body, "d", -1);
+        assert_string_equal(answer.body.data, ",\"d\":null");
     }
     buf_clear(&answer.body); /* D: in the zone of the server, for runs */
-    console_put_run_date(&call, &answer.body, 1541254891);
-    assert_string_equal(answer.body.data, "\"2018-11-03 22:21:31\"");
+    console_put_run_date(&call, &answer.body, "d", 1541254891);
+    assert_string_equal(answer.body.data, ",\"d\":\"2018-11-03 22:21:31\"");
     call.dialect = DIALECT_A;
     buf_clear(&answer.body);
-    console_put_run_date(&call, &answer.body, 1541254891);
-    assert_string_equal(answer.body.data, "\"2018-11-03T14:21:31.000+00:00\"");
+    console_put_run_date(&call, &answer.body, "d", 1541254891);
+    assert_string_equal(answer.body.data, ",\"d\":\"2018-11-03T14:21:31.000+00:00\"");
     zone_destroy(zone);
 }
 
