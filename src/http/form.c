@@ -23,6 +23,35 @@ bool percent_decode(char *text, bool plus_is_blank)
     return true;
 }
 
+static int base64_value(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : c == '-' || c == '+' ? 62 : c == '_' || c == '/' ? 63 : -1;
+}
+
+bool base64_read(const char *value, char *out, size_t size, size_t *len)
+{
+    size_t n = strcspn(value, "=");
+    unsigned bits = 0;
+    size_t got = 0;
+
+    if (!n || n % 4 == 1 || strspn(value + n, "=") != strlen(value + n) || n / 4 * 3 + 3 >= size)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        int v = base64_value(value[i]);
+        if (v < 0)
+            return false;
+        bits = (bits << 6 | (unsigned)v) & 0xffffff;
+        if (i % 4)
+            out[got++] = (char)(bits >> (6 - 2 * (i % 4)));
+    }
+    out[got] = '\0';
+    *len = got;
+    return true;
+}
+
 /* Names that can be shown as they are. */
 static bool is_plain(const char *name)
 {

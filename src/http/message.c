@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/message.h"
 
+#include <string.h>
+#include <strings.h>
+
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
 bool room_take(struct http_room *room, size_t bytes)
@@ -27,6 +30,13 @@ void http_body_fini(struct http_body *body)
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+bool media_is(const char *content_type, const char *media)
+{
+    size_t len = strlen(media);
+
+    return content_type && strcspn(content_type, "; \t") == len && !strncasecmp(content_type, media, len);
+}
 
 bool request_get_cookie(const struct http_request *q, const char *name, char *out, size_t size)
 {

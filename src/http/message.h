@@ -79,6 +79,9 @@ static inline const char *request_get_header(const struct http_request *q, const
     return q->get_header(q->connection, name);
 }
 
+/* A Content-Type is `media`, whatever its parameters; NULL is none. */
+bool media_is(const char *content_type, const char *media);
+
 /* False when absent or longer than out can hold. */
 bool request_get_cookie(const struct http_request *q, const char *name, char *out, size_t size);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/multipart.h"
 
+#include "http/message.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -67,10 +69,7 @@ static const char *find_parameter(const char *text, const char *end, const char 
 
 bool multipart_is(const char *content_type)
 {
-    static const char type[] = "multipart/form-data";
-
-    return content_type && strcspn(content_type, "; \t") == sizeof type - 1 &&
-           !strncasecmp(content_type, type, sizeof type - 1);
+    return media_is(content_type, "multipart/form-data");
 }
 
 static bool read_boundary(const char *content_type, struct line *out)

@@ -97,36 +97,6 @@ void row_cookie_put(struct buf *out, const struct user *u, const char *secret)
 
 /* ---- dialects B, C, D -------------------------------------------------------------------------------------------- */
 
-static int base64_value(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : c == '-' || c == '+' ? 62 : c == '_' || c == '/' ? 63 : -1;
-}
-
-/* Both alphabets, with padding or without. */
-static bool read_base64(const char *value, char *out, size_t size, size_t *len)
-{
-    size_t n = strcspn(value, "=");
-    unsigned bits = 0;
-    size_t got = 0;
-
-    if (!n || n % 4 == 1 || strspn(value + n, "=") != strlen(value + n) || n / 4 * 3 + 3 >= size)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        int v = base64_value(value[i]);
-        if (v < 0)
-            return false;
-        bits = (bits << 6 | (unsigned)v) & 0xffffff;
-        if (i % 4)
-            out[got++] = (char)(bits >> (6 - 2 * (i % 4)));
-    }
-    out[got] = '\0';
-    *len = got;
-    return true;
-}
-
 static bool read_token(const struct json_value *token, struct session_cookie *out)
 {
     struct json_place place = {0};
@@ -152,7 +122,7 @@ enum cookie_verdict token_cookie_read(const char *value, struct session_cookie *
     if (strlen(value) >= sizeof decoded)
         return COOKIE_BROKEN;
     strcpy(decoded, value);
-    if (!percent_decode(decoded, /*plus_is_blank=*/false) || !read_base64(decoded, text, sizeof text, &len) ||
+    if (!percent_decode(decoded, /*plus_is_blank=*/false) || !base64_read(decoded, text, sizeof text, &len) ||
         json_check(text, len, &root, NULL) || root.kind != JSON_OBJECT || !read_token(&root, &read))
         return COOKIE_BROKEN;
     *out = read;

@@ -167,14 +167,6 @@ static void check_accept(struct console_call *call)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-static bool is_form(const struct http_request *q)
-{
-    static const char form[] = "application/x-www-form-urlencoded";
-    const char *type = request_get_header(q, "Content-Type");
-
-    return type && strcspn(type, "; \t") == sizeof form - 1 && !strncasecmp(type, form, sizeof form - 1);
-}
-
 /* The fields of a multipart body. ERR_INPUT: it is none. */
 static enum err load_parts(struct console_call *call, const char *type, struct errctx *ec)
 {
@@ -203,7 +195,7 @@ static enum err load_params(struct console_call *call, struct errctx *ec)
             return e ? err_set(ec, e, "%s", call->broken.text) : ERR_OK;
         has_body = false;
     }
-    has_body = has_body && is_form(q);
+    has_body = has_body && media_is(type, "application/x-www-form-urlencoded");
     return params_load(q->query, has_body ? q->body : NULL, has_body ? q->body_len : 0, NULL, 0, &call->params, ec);
 }
 

@@ -10,42 +10,13 @@
 
 #define CURSOR_MAX 2000
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-static void put_base64url(struct buf *out, const char *data, size_t len)
-{
-    for (size_t i = 0; i < len; i += 3) {
-        uint32_t bits = (uint32_t)(unsigned char)data[i] << 16;
-        size_t left = len - i;
-        if (left > 1)
-            bits |= (uint32_t)(unsigned char)data[i + 1] << 8;
-        if (left > 2)
-            bits |= (unsigned char)data[i + 2];
-        for (size_t k = 0; k < 4 && k <= left; k++)
-            buf_putc(out, digits[bits >> (18 - 6 * k) & 63]);
-    }
-}
-
 /* Ended by a NUL; false when it is no base64url without padding, or has a NUL inside. */
-static bool decode_base64url(const char *text, char *out)
+static bool decode(const char *cursor, char *out)
 {
-    uint32_t bits = 0;
-    int count = 0;
-    char *to = out;
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    size_t len;
 
-    for (; *text; text++) {
-        const char *digit = strchr(digits, *text);
-        if (!digit)
-            return false;
-        bits = bits << 6 | (uint32_t)(digit - digits);
-        count += 6;
-        if (count >= 8) {
-            count -= 8;
-            *to++ = (char)(bits >> count);
-        }
-    }
-    *to = '\0';
-    return count < 6 && strlen(out) == (size_t)(to - out);
+    return !cursor[strspn(cursor, digits)] && base64_read(cursor, out, strlen(cursor) + 1, &len) && strlen(out) == len;
 }
 
 static void put_digest(const char *text, char out[5])
@@ -69,7 +40,7 @@ void cursor_put(struct buf *out, const char *list, const struct v1_cursor *curso
     } else {
         put_digest(plain.data + 4, digest);
         memcpy(plain.data, digest, 4);
-        put_base64url(out, plain.data, plain.len);
+        buf_put_base64url(out, plain.data, plain.len);
     }
     buf_fini(&plain);
 }
@@ -80,7 +51,7 @@ bool cursor_parse(const char *cursor, const char *list, size_t keys, bool text, 
     size_t list_len = strlen(list);
     char digest[5];
 
-    if (strlen(cursor) < 6 || !decode_base64url(cursor, memory) || strlen(memory) < 4)
+    if (strlen(cursor) < 6 || !decode(cursor, memory) || strlen(memory) < 4)
         return false;
     put_digest(memory + 4, digest);
     if (memcmp(memory, digest, 4) || strncmp(memory + 4, list, list_len))
