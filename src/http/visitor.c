@@ -83,12 +83,10 @@ static bool get_cookie_proof(const struct route_call *call, int place, struct se
 static void judge(const struct route_call *call, const char *via, const struct proof *proof, struct visitor *v)
 {
     char address[IP_TEXT_MAX];
-    const char *agent = request_get_header(call->q, "User-Agent");
 
     request_get_client_address(call->q, address);
     enum err e =
-        admin_identify(call->h->opts.admin, proof,
-                       &(struct origin){.address = address, .via = via, .agent = agent ? agent : ""}, &v->who, &v->why);
+        admin_identify(call->h->opts.admin, proof, &(struct origin){.address = address, .via = via}, &v->who, &v->why);
     v->state = !e ? VISITOR_KNOWN : v->why.kind == REFUSED_UNKNOWN ? VISITOR_NOBODY : VISITOR_UNSURE;
 }
 
@@ -129,11 +127,17 @@ void visitor_fini(struct visitor *v)
     identity_fini(&v->who);
 }
 
-bool visitor_get_session(const struct route_call *call, struct session_cookie *memory, struct proof *out)
+enum err visitor_end_session(const struct route_call *call, const char *via, struct refusal *why)
 {
+    char address[IP_TEXT_MAX];
+    struct session_cookie memory;
     struct visitor ignored = {0};
+    struct proof proof;
 
-    return get_cookie_proof(call, 0, memory, &ignored, out) || get_cookie_proof(call, 1, memory, &ignored, out);
+    if (!get_cookie_proof(call, 0, &memory, &ignored, &proof) && !get_cookie_proof(call, 1, &memory, &ignored, &proof))
+        return ERR_OK;
+    request_get_client_address(call->q, address);
+    return admin_logout(call->h->opts.admin, &proof, &(struct origin){.address = address, .via = via}, why);
 }
 
 /* ---- foreign pages ----------------------------------------------------------------------------------------------- */

@@ -48,8 +48,8 @@ bool request_may_be_foreign(const struct http_request *q);
 /* What refusals of such requests say. */
 extern const char visitor_foreign_text[], visitor_unclear_text[];
 
-/* The proof that the request's session cookie is, for a logout; false when it has none. Texts live in `memory`. */
-bool visitor_get_session(const struct route_call *call, struct session_cookie *memory, struct proof *out);
+/* Ends the session of the request's cookie, if it has one. The cookies are the caller's to clear. */
+MUST_CHECK enum err visitor_end_session(const struct route_call *call, const char *via, struct refusal *why);
 
 /* Set-Cookie. False when out of memory. */
 bool visitor_set_cookie(const struct route_call *call, struct http_response *r, const char *name, const char *value,

@@ -54,7 +54,7 @@ struct proof {
 struct origin {
     const char *address;
     const char *via;   /* "console A", "api/v1" */
-    const char *agent; /* User-Agent, or "" */
+    const char *agent; /* User-Agent, for a session that begins; NULL: none */
 };
 
 struct identity {

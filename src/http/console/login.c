@@ -110,14 +110,15 @@ static void refuse_login(struct console_call *call, const struct refusal *r)
 
 static void answer_login(struct console_call *call)
 {
-    const char *agent = request_get_header(call->route->q, "User-Agent");
     const char *remember = console_get_filter(call, "ifRemember");
     bool row = call->dialect == DIALECT_A, kept = !strcmp(remember, "on");
     struct login_form form = {.name = console_get_text(call, "userName"),
                               .password = console_get_text(call, "password"),
                               .remember = kept,
                               .row = row};
-    struct origin from = {.address = call->actor.address, .via = call->actor.via, .agent = agent ? agent : ""};
+    struct origin from = {.address = call->actor.address,
+                          .via = call->actor.via,
+                          .agent = request_get_header(call->route->q, "User-Agent")};
     struct login login;
     struct refusal r;
 
@@ -135,25 +136,15 @@ static void answer_login(struct console_call *call)
 
 /* ---- logout ------------------------------------------------------------------------------------------------------ */
 
-static bool end_session(struct console_call *call)
-{
-    struct session_cookie memory;
-    struct origin from = {.address = call->actor.address, .via = call->actor.via, .agent = ""};
-    struct proof proof;
-    struct refusal r;
-
-    if (!visitor_get_session(call->route, &memory, &proof) || !admin_logout(call->admin, &proof, &from, &r))
-        return true;
-    console_fail_refusal(call, &r);
-    return false;
-}
-
 static void answer_logout(struct console_call *call)
 {
+    struct refusal r;
     bool good = true;
 
-    if (!end_session(call))
+    if (visitor_end_session(call->route, call->actor.via, &r)) {
+        console_fail_refusal(call, &r);
         return;
+    }
     if (visitor_has_cookie(call->route, ROW_COOKIE))
         good = visitor_forget_row_cookie(call->route, call->r);
     if (good && visitor_has_cookie(call->route, visitor_token_cookie(call->route->h)))

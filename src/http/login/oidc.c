@@ -272,7 +272,6 @@ static void let_in(const struct route_call *call, struct http_response *r, const
                    const char *page)
 {
     char address[IP_TEXT_MAX];
-    const char *agent = request_get_header(call->q, "User-Agent");
     struct outside_person outside = {.source = "oidc",
                                      .subject = person->subject,
                                      .name = person->name,
@@ -282,7 +281,7 @@ static void let_in(const struct route_call *call, struct http_response *r, const
     struct refusal why;
 
     request_get_client_address(call->q, address);
-    struct origin from = {.address = address, .via = "oidc", .agent = agent ? agent : ""};
+    struct origin from = {.address = address, .via = "oidc", .agent = request_get_header(call->q, "User-Agent")};
     if (admin_login_outside(call->h->opts.admin, &outside, &from, &login, &why)) {
         note(call, name_refusal(&why), why.text.text);
         go_to_login(call, r, name_refusal(&why));

@@ -115,7 +115,6 @@ static bool ask_for_code(struct v1_call *c, const struct login *login)
 static void answer_login(struct v1_call *c)
 {
     char address[IP_TEXT_MAX];
-    const char *agent = request_get_header(c->call->q, "User-Agent");
     struct login_form form = {.name = v1_text(&c->body, "username", 200),
                               .password = v1_text(&c->body, "password", 200),
                               .code = v1_text(&c->body, "code", 50),
@@ -124,7 +123,7 @@ static void answer_login(struct v1_call *c)
     struct login login = {0};
 
     request_get_client_address(c->call->q, address);
-    struct origin from = {.address = address, .via = "api/v1", .agent = agent ? agent : ""};
+    struct origin from = {.address = address, .via = "api/v1", .agent = request_get_header(c->call->q, "User-Agent")};
     if (v1_is_refused(c))
         return;
     enum err e = admin_login(c->admin, &form, &from, &login, &c->why);
@@ -142,17 +141,9 @@ static void answer_login(struct v1_call *c)
 
 static void answer_logout(struct v1_call *c)
 {
-    char address[IP_TEXT_MAX];
-    struct session_cookie memory;
-    struct proof proof;
     bool good = true;
 
-    if (v1_is_refused(c))
-        return;
-    request_get_client_address(c->call->q, address);
-    if (visitor_get_session(c->call, &memory, &proof) &&
-        v1_has_failed(c,
-                      admin_logout(c->admin, &proof, &(struct origin){.address = address, .via = "api/v1"}, &c->why)))
+    if (v1_is_refused(c) || v1_has_failed(c, visitor_end_session(c->call, "api/v1", &c->why)))
         return;
     if (visitor_has_cookie(c->call, visitor_token_cookie(c->call->h)))
         good = visitor_forget_token_cookie(c->call, c->r);
