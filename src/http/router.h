@@ -35,6 +35,7 @@ enum route_right {
     ROUTE_EXECUTOR, /* the access token of executors, or that of the caller's group */
     ROUTE_APP,      /* app name and access token of a group, where groups have such */
     ROUTE_LOGIN,    /* somebody who is known; what he may is checked by what he calls */
+    ROUTE_SIGHT,    /* the same; and a token has the scope read, for the answer shows something */
 };
 
 struct route_call;

@@ -28,7 +28,6 @@ enum run_state {
     RUN_STATES
 };
 const char *run_state_name(enum run_state state); /* "planned", ... */
-bool run_state_parse(const char *name, size_t len, enum run_state *out);
 /* Of a row; the texts may be NULL. Pure. */
 enum run_state run_state_find(int trigger_code, int handle_code, const char *trigger_msg, const char *handle_msg);
 

@@ -11,10 +11,7 @@
 
 #define LIST "alarms"
 #define TOLD_LIST "alarms-sent"
-#define APP_NAME_MAX 64
-#define GROUPS_MAX 4000
-#define TAG_MAX 100
-#define TAGS_MAX 2000
+#define AROUND 2 /* a list is stored with a comma at either end */
 
 static void put_channel(void *arg, const struct alarm_channel *channel)
 {
@@ -47,29 +44,10 @@ static void answer_channels(struct v1_call *c)
     buf_fini(&items);
 }
 
-/* App names in one text; NULL where they are not given. */
-static const char *take_groups(struct v1_object *o)
-{
-    const char *names = v1_joined_list(o, "groups", 100, APP_NAME_MAX, false);
-
-    if (strlen(names) + 2 > GROUPS_MAX)
-        v1_note(o->c, REFUSED_LENGTH, "groups", "groups must have %d characters at most", GROUPS_MAX);
-    return v1_has(o, "groups") ? names : NULL;
-}
-
-static const char *take_tags(struct v1_object *o)
-{
-    const char *tags = v1_joined_list(o, "tags", 100, TAG_MAX, false);
-
-    if (strlen(tags) + 2 > TAGS_MAX)
-        v1_note(o->c, REFUSED_LENGTH, "tags", "tags must have %d characters at most", TAGS_MAX);
-    return v1_has(o, "tags") ? tags : NULL;
-}
-
 void v1_take_route(struct v1_object *o, struct channel_spec *out)
 {
-    out->app_names = take_groups(o);
-    out->tags = take_tags(o);
+    out->app_names = v1_take_groups(o, AROUND);
+    out->tags = v1_take_tags(o, AROUND);
     out->quiet = v1_take_null(o, "quiet") ? "" : v1_text(o, "quiet", 100);
 }
 
@@ -188,7 +166,7 @@ static void put_result(void *arg, const char *channel, const char *to, const cha
 
 static void answer_test(struct v1_call *c)
 {
-    const char *group = v1_text(&c->body, "group", APP_NAME_MAX);
+    const char *group = v1_text(&c->body, "group", V1_APP_NAME_MAX);
     const char *channel = v1_text(&c->body, "channel", 40);
     struct test test = {0};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of a call: problems, and how it ends well. */
-#include "http/v1/read.h"
+#include "http/v1/values.h"
 #include "http/v1/write.h"
 
 #include <inttypes.h>
@@ -109,20 +109,11 @@ void v1_write_refusal(struct v1_call *c)
 
 /* ---- how reading and use cases end ------------------------------------------------------------------------------- */
 
-static bool was_asked(const struct v1_asked *asked, const char *name)
-{
-    for (size_t i = 0; i < asked->count; i++) {
-        if (!strcmp(asked->names[i], name))
-            return true;
-    }
-    return false;
-}
-
 static void check_params(struct v1_call *c)
 {
     for (size_t i = 0; i < c->query.count; i++) {
         const char *name = c->query.fields[i].name;
-        if (!was_asked(&c->asked, name))
+        if (!v1_is_asked(&c->asked, name))
             v1_note(c, REFUSED_INVALID, name, "%s is no parameter that is known here", name);
         for (size_t k = 0; k < i; k++) {
             if (!strcmp(c->query.fields[k].name, name))
@@ -135,7 +126,7 @@ bool v1_is_refused(struct v1_call *c)
 {
     check_params(c);
     v1_end(&c->body);
-    if (c->why.kind == REFUSED_NOT)
+    if (c->why.kind == REFUSED_NOT && (c->route->route.right != ROUTE_SIGHT || !refuse_unless_sees(c->actor, &c->why)))
         return false;
     v1_write_refusal(c);
     return true;
@@ -149,11 +140,6 @@ bool v1_has_failed(struct v1_call *c, enum err e)
         c->why.kind = REFUSED_BROKEN;
     v1_write_refusal(c);
     return true;
-}
-
-bool v1_is_blind(struct v1_call *c)
-{
-    return v1_has_failed(c, refuse_unless_sees(c->actor, &c->why));
 }
 
 void v1_put_context(struct buf *out, const struct route_call *call)

@@ -119,18 +119,11 @@ void flow_put_member(struct buf *out, const char *document, const char *name, co
 const char *flow_keep_object(struct v1_call *c, const struct json_value *object, size_t max)
 {
     struct buf text = {0};
-    char *kept;
 
     if (object->kind != JSON_OBJECT)
         return NULL;
     json_put_value(&text, object, max);
-    kept = buf_failed(&text) ? NULL : v1_keep(c, text.len + 1);
-    if (kept)
-        memcpy(kept, text.data, text.len);
-    else
-        v1_note(c, REFUSED_BROKEN, NULL, "out of memory for the request");
-    buf_fini(&text);
-    return kept;
+    return v1_keep_buf(c, &text);
 }
 
 const char *flow_take_object(struct v1_call *c, const char *name, size_t max)

@@ -97,12 +97,7 @@ static void add_asked(struct v1_call *c, struct events *e, const struct flow_run
     if (step.kind == JSON_TEXT) {
         struct buf name = {0};
         json_put_text(&name, &step, step.len);
-        char *kept = !buf_failed(&name) ? v1_keep(c, name.len + 1) : NULL;
-
-        if (kept)
-            memcpy(kept, name.data, name.len);
-        event->step = kept;
-        buf_fini(&name);
+        event->step = v1_keep_buf(c, &name);
     }
     if (!event->step || !is_closed(run, event->step))
         event->remark = v1_find_member(&root, "remark");

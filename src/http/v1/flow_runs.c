@@ -6,30 +6,9 @@
 
 #define LIST "flow-runs"
 #define LIST_ITEMS "flow-items"
+#define SUCH "failed,cancelled"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-/* Names with commas between, a bit for each. */
-static unsigned take_states(struct v1_call *c, const char *(*name_state)(int64_t), int64_t count)
-{
-    const char *text = v1_query_text(c, "state", 200);
-    unsigned states = 0;
-
-    while (text) {
-        size_t len = strcspn(text, ",");
-        int64_t i = 0;
-
-        while (i < count && (strlen(name_state(i)) != len || strncmp(name_state(i), text, len) != 0))
-            i++;
-        if (i == count) {
-            v1_note(c, REFUSED_INVALID, "state", "state must be states with commas between, such as failed,cancelled");
-            break;
-        }
-        states |= 1u << i;
-        text = text[len] ? text + len + 1 : NULL;
-    }
-    return states;
-}
 
 static const char *name_step_state(int64_t state)
 {
@@ -42,7 +21,8 @@ static void answer_list(struct v1_call *c)
 {
     struct v1_page page = v1_query_ids(c, LIST, /*counted=*/false);
     const struct flow_run_filter filter = {.flow_id = v1_query_int(c, "flow", 1, INT32_MAX, 0),
-                                           .states = take_states(c, flow_run_state_name, FLOW_RUN_STATES),
+                                           .states =
+                                               v1_query_states(c, "state", flow_run_state_name, FLOW_RUN_STATES, SUCH),
                                            .before = page.after ? page.from.keys[0] : INT64_MAX};
     struct flow_run_cards cards;
 
@@ -148,7 +128,7 @@ static void answer_items(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     const char *name = v1_path_text(c, 1);
     struct v1_page page = v1_query_ids(c, LIST_ITEMS, /*counted=*/false);
-    unsigned states = take_states(c, name_step_state, FLOW_STATES);
+    unsigned states = v1_query_states(c, "state", name_step_state, FLOW_STATES, SUCH);
     int64_t from = page.after ? page.from.keys[0] + 1 : 0;
     struct flow_item_views list = {0};
 

@@ -133,10 +133,9 @@ static void answer_add(struct v1_call *c)
     struct flow_faults *faults = v1_keep(c, sizeof *faults);
     int64_t id = 0;
 
-    if (v1_is_refused(c) || v1_is_blind(c) ||
-        has_failed(c, admin_add_flow(c->admin, c->actor, document, &id, faults, &c->why), faults) || !write_flow(c, id))
-        return;
-    v1_set_created(c, "/flows/", id);
+    if (!v1_is_refused(c) &&
+        !has_failed(c, admin_add_flow(c->admin, c->actor, document, &id, faults, &c->why), faults) && write_flow(c, id))
+        v1_set_created(c, "/flows/", id);
 }
 
 static void answer_update(struct v1_call *c)
@@ -146,7 +145,7 @@ static void answer_update(struct v1_call *c)
     struct flow_faults *faults = v1_keep(c, sizeof *faults);
 
     v1_require(&c->body, "version");
-    if (!v1_is_refused(c) && !v1_is_blind(c) &&
+    if (!v1_is_refused(c) &&
         !has_failed(c, admin_update_flow(c->admin, c->actor, id, version, document, faults, &c->why), faults))
         write_flow(c, id);
 }
@@ -157,8 +156,7 @@ static void set_started(struct v1_call *c, bool started)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) && !v1_is_blind(c) &&
-        !v1_has_failed(c, admin_set_flow_started(c->admin, c->actor, id, started, &c->why)))
+    if (!V1_FAILS(c, admin_set_flow_started, id, started))
         write_flow(c, id);
 }
 
@@ -276,14 +274,14 @@ static void answer_run(struct v1_call *c)
 
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/flows", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
-    {V1_ROUTE(ROUTE_POST, "/flows", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_add},
+    {V1_ROUTE(ROUTE_POST, "/flows", ROUTE_SIGHT), V1_JSON_BODY, BODY_MAX_SOURCE, answer_add},
     {V1_ROUTE(ROUTE_POST, "/flows/validate", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_validate},
     {V1_ROUTE(ROUTE_GET, "/jobs/{id}/flow", ROUTE_LOGIN), V1_NO_BODY, 0, answer_chain},
     {V1_ROUTE(ROUTE_GET, "/flows/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_load},
-    {V1_ROUTE(ROUTE_PUT, "/flows/{id}", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_update},
+    {V1_ROUTE(ROUTE_PUT, "/flows/{id}", ROUTE_SIGHT), V1_JSON_BODY, BODY_MAX_SOURCE, answer_update},
     {V1_ROUTE(ROUTE_DELETE, "/flows/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
-    {V1_ROUTE(ROUTE_POST, "/flows/{id}/start", ROUTE_LOGIN), V1_NO_BODY, 0, answer_start},
-    {V1_ROUTE(ROUTE_POST, "/flows/{id}/stop", ROUTE_LOGIN), V1_NO_BODY, 0, answer_stop},
+    {V1_ROUTE(ROUTE_POST, "/flows/{id}/start", ROUTE_SIGHT), V1_NO_BODY, 0, answer_start},
+    {V1_ROUTE(ROUTE_POST, "/flows/{id}/stop", ROUTE_SIGHT), V1_NO_BODY, 0, answer_stop},
     {V1_ROUTE(ROUTE_GET, "/flows/{id}/versions", ROUTE_LOGIN), V1_NO_BODY, 0, answer_versions},
     {V1_ROUTE(ROUTE_GET, "/flows/{id}/versions/{version}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_version},
     {V1_ROUTE(ROUTE_GET, "/flows/{id}/versions/{version}/diff", ROUTE_LOGIN), V1_NO_BODY, 0, answer_diff},

@@ -58,9 +58,8 @@ static void answer_list(struct v1_call *c)
     const char *title = v1_pattern(c, v1_query_text(c, "title", TITLE_CHARS));
     struct group_infos list;
 
-    if (v1_is_refused(c) || v1_is_blind(c) ||
-        v1_has_failed(c, admin_list_groups_after(c->admin, c->actor, app_name, title, page.from.keys[0], page.want,
-                                                 &list, page.count ? &page.total : NULL, &page.is_estimate, &c->why)))
+    if (V1_FAILS(c, admin_list_groups_after, app_name, title, page.from.keys[0], page.want, &list,
+                 page.count ? &page.total : NULL, &page.is_estimate))
         return;
     V1_PUT_PAGE(c, &page, list.items, list.count, put_group, id, /*stable=*/false);
     group_infos_fini(&list);
@@ -210,8 +209,7 @@ static void answer_add(struct v1_call *c)
 
     if (!by_hand && *asked.addresses)
         v1_note(c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
-    if (v1_is_refused(c) || v1_is_blind(c) ||
-        v1_has_failed(c, admin_add_group(c->admin, c->actor, &values, &rules, &id, &c->why)))
+    if (V1_FAILS(c, admin_add_group, &values, &rules, &id))
         return;
     load_and_answer(c, id);
     if (!c->answered)
@@ -255,8 +253,7 @@ static void answer_change(struct v1_call *c)
     struct asked asked;
 
     take_body(c, &asked);
-    if (!v1_is_refused(c) && !v1_is_blind(c) &&
-        !v1_has_failed(c, admin_change_group(c->admin, c->actor, id, decide, &asked, &rules, &c->why)))
+    if (!V1_FAILS(c, admin_change_group, id, decide, &asked, &rules))
         load_and_answer(c, id);
 }
 
@@ -275,12 +272,12 @@ static void answer_remove(struct v1_call *c)
 }
 
 static const struct v1_route routes[] = {
-    {V1_ROUTE(ROUTE_GET, "/groups", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
-    {V1_ROUTE(ROUTE_POST, "/groups", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add},
+    {V1_ROUTE(ROUTE_GET, "/groups", ROUTE_SIGHT), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_POST, "/groups", ROUTE_SIGHT), V1_JSON_BODY, 0, answer_add},
     {V1_ROUTE(ROUTE_GET, "/groups/figures", ROUTE_LOGIN), V1_NO_BODY, 0, answer_figures},
     {V1_ROUTE(ROUTE_POST, "/groups/check-address", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_check_address},
     {V1_ROUTE(ROUTE_GET, "/groups/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
-    {V1_ROUTE(ROUTE_PATCH, "/groups/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change},
+    {V1_ROUTE(ROUTE_PATCH, "/groups/{id}", ROUTE_SIGHT), V1_JSON_BODY, 0, answer_change},
     {V1_ROUTE(ROUTE_DELETE, "/groups/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
     {V1_ROUTE(ROUTE_GET, "/groups/{id}/executors", ROUTE_LOGIN), V1_NO_BODY, 0, answer_executors},
     {V1_ROUTE(ROUTE_GET, "/groups/{id}/jobs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_jobs},

@@ -8,29 +8,10 @@
 
 #define LIST "deliveries"
 #define NAME_MAX_CHARS 40
-#define APP_NAME_MAX 64
-#define GROUPS_MAX 4000
-#define TAG_MAX 100
-#define TAGS_MAX 2000
 
 static const char *const onlys[] = {"all", "failed", NULL};
 
 /* ---- webhooks ---------------------------------------------------------------------------------------------------- */
-
-static void put_words(struct buf *b, const char *name, const char *list)
-{
-    char word[TAG_MAX * 4 + 1];
-
-    v1_put_list(b, name);
-    while (*list) {
-        size_t len = strcspn(list, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), list);
-        if (*word)
-            v1_put_text(b, NULL, word);
-        list += len + (list[len] == ',');
-    }
-    v1_put_list_end(b);
-}
 
 static void put_hook(struct buf *b, const struct hook_row *hook)
 {
@@ -47,8 +28,8 @@ static void put_hook(struct buf *b, const struct hook_row *hook)
             v1_put_text(b, NULL, hook_kind_name((enum hook_kind)kind));
     v1_put_list_end(b);
     v1_put_text(b, "only", onlys[hook->only_failed != 0]);
-    put_words(b, "groups", hook->app_names);
-    put_words(b, "tags", hook->tags);
+    v1_put_parts(b, "groups", hook->app_names);
+    v1_put_parts(b, "tags", hook->tags);
     v1_put_bool(b, "enabled", hook->enabled != 0);
     v1_put_int(b, "waiting", hook->waiting);
     v1_put_int_if(b, "oldestWaitingMs", hook->waiting, hook->oldest_ms);
@@ -87,16 +68,6 @@ static int take_kinds(struct v1_call *c)
     return v1_has(&c->body, "kinds") ? kinds : -1;
 }
 
-/* In one text; NULL where they are not given. */
-static const char *take_words(struct v1_call *c, const char *name, size_t word_max, size_t max)
-{
-    const char *words = v1_joined_list(&c->body, name, 100, word_max, false);
-
-    if (strlen(words) > max)
-        v1_note(c, REFUSED_LENGTH, name, "%s must have %zu characters at most", name, max);
-    return v1_has(&c->body, name) ? words : NULL;
-}
-
 static struct hook_spec take_spec(struct v1_call *c)
 {
     struct hook_spec spec = {.name = v1_text(&c->body, "name", NAME_MAX_CHARS), .url = v1_text(&c->body, "url", 2000)};
@@ -104,8 +75,8 @@ static struct hook_spec take_spec(struct v1_call *c)
     spec.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
     spec.kinds = take_kinds(c);
     spec.only_failed = v1_choice(&c->body, "only", onlys, -1);
-    spec.app_names = take_words(c, "groups", APP_NAME_MAX, GROUPS_MAX);
-    spec.tags = take_words(c, "tags", TAG_MAX, TAGS_MAX);
+    spec.app_names = v1_take_groups(&c->body, /*around=*/0);
+    spec.tags = v1_take_tags(&c->body, /*around=*/0);
     spec.enabled = v1_has(&c->body, "enabled") ? v1_bool(&c->body, "enabled", true) : -1;
     return spec;
 }

@@ -132,7 +132,7 @@ static void answer_add(struct v1_call *c)
     int64_t id = 0;
 
     job_take(&c->body, /*is_new=*/true, &given);
-    if (v1_is_refused(c) || v1_is_blind(c))
+    if (v1_is_refused(c))
         return;
     form.row = given.row;
     job_settings_init(&settings, 0);
@@ -167,8 +167,7 @@ static void answer_edit(struct v1_call *c)
     struct job_edit edit = {job_put_over, &given, take_match(c)};
 
     job_take(&c->body, /*is_new=*/false, &given);
-    if (!v1_is_refused(c) && !v1_is_blind(c) &&
-        !v1_has_failed(c, admin_edit_job(c->admin, c->actor, id, &edit, &c->why)))
+    if (!V1_FAILS(c, admin_edit_job, id, &edit))
         write_job(c, id);
 }
 
@@ -185,8 +184,7 @@ static void set_running(struct v1_call *c, bool running)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) && !v1_is_blind(c) &&
-        !v1_has_failed(c, admin_set_running(c->admin, c->actor, id, running, &c->why)))
+    if (!V1_FAILS(c, admin_set_running, id, running))
         write_job(c, id);
 }
 
@@ -315,12 +313,12 @@ static void answer_validate(struct v1_call *c)
 
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/jobs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
-    {V1_ROUTE(ROUTE_POST, "/jobs", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_add},
+    {V1_ROUTE(ROUTE_POST, "/jobs", ROUTE_SIGHT), V1_JSON_BODY, BODY_MAX_SOURCE, answer_add},
     {V1_ROUTE(ROUTE_GET, "/jobs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_load},
-    {V1_ROUTE(ROUTE_PATCH, "/jobs/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_edit},
+    {V1_ROUTE(ROUTE_PATCH, "/jobs/{id}", ROUTE_SIGHT), V1_JSON_BODY, 0, answer_edit},
     {V1_ROUTE(ROUTE_DELETE, "/jobs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
-    {V1_ROUTE(ROUTE_POST, "/jobs/{id}/start", ROUTE_LOGIN), V1_NO_BODY, 0, answer_start},
-    {V1_ROUTE(ROUTE_POST, "/jobs/{id}/stop", ROUTE_LOGIN), V1_NO_BODY, 0, answer_stop},
+    {V1_ROUTE(ROUTE_POST, "/jobs/{id}/start", ROUTE_SIGHT), V1_NO_BODY, 0, answer_start},
+    {V1_ROUTE(ROUTE_POST, "/jobs/{id}/stop", ROUTE_SIGHT), V1_NO_BODY, 0, answer_stop},
     {V1_ROUTE(ROUTE_POST, "/jobs/{id}/trigger", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_trigger},
     {V1_ROUTE(ROUTE_GET, "/jobs/{id}/next", ROUTE_LOGIN), V1_NO_BODY, 0, answer_job_times},
     {V1_ROUTE(ROUTE_GET, "/jobs/{id}/later", ROUTE_LOGIN), V1_NO_BODY, 0, answer_later},

@@ -46,24 +46,18 @@ void v1_require(struct v1_object *o, const char *name)
 static const char *read_text(struct v1_call *c, const char *name, const struct json_value *value, size_t max_chars)
 {
     struct buf text = {0};
-    char *kept = NULL;
 
     if (value->kind != JSON_TEXT) {
         v1_note_invalid(c, name, "a text");
         return NULL;
     }
     buf_append(&text, "", 0);
-    if (json_put_text(&text, value, value->len)) {
+    if (json_put_text(&text, value, value->len))
         v1_note_invalid(c, name, "a text without NUL");
-    } else if (buf_failed(&text)) {
-        v1_note(c, REFUSED_BROKEN, NULL, "out of memory for the request");
-    } else if (v1_check_length(c, name, text.data, max_chars)) {
-        kept = v1_keep(c, text.len + 1);
-        if (kept)
-            memcpy(kept, text.data, text.len);
-    }
+    else if (buf_failed(&text) || v1_check_length(c, name, text.data, max_chars))
+        return v1_keep_buf(c, &text);
     buf_fini(&text);
-    return kept;
+    return NULL;
 }
 
 const char *v1_text(struct v1_object *o, const char *name, size_t max_chars)
@@ -188,6 +182,25 @@ const char *v1_joined_list(struct v1_object *o, const char *name, size_t max_cou
     for (size_t i = 0; at && i < list.count; i++)
         at += sprintf(at, "%s%s", i ? "," : "", list.v[i]);
     return text ? text : "";
+}
+
+static const char *take_words(struct v1_object *o, const char *name, size_t word_max, size_t max, size_t around)
+{
+    const char *words = v1_joined_list(o, name, 100, word_max, false);
+
+    if (strlen(words) + around > max)
+        v1_note(o->c, REFUSED_LENGTH, name, "%s must have %zu characters at most", name, max);
+    return v1_has(o, name) ? words : NULL;
+}
+
+const char *v1_take_groups(struct v1_object *o, size_t around)
+{
+    return take_words(o, "groups", V1_APP_NAME_MAX, 4000, around);
+}
+
+const char *v1_take_tags(struct v1_object *o, size_t around)
+{
+    return take_words(o, "tags", V1_TAG_MAX, 2000, around);
 }
 
 struct v1_object v1_object(struct v1_object *o, const char *name)

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -27,6 +26,20 @@ void *v1_keep(struct v1_call *c, size_t size)
     return m->bytes;
 }
 
+const char *v1_keep_buf(struct v1_call *c, struct buf *text)
+{
+    char *kept = NULL;
+
+    if (buf_failed(text))
+        v1_note(c, REFUSED_BROKEN, NULL, "out of memory for the request");
+    else
+        kept = v1_keep(c, text->len + 1);
+    if (kept && text->len)
+        memcpy(kept, text->data, text->len);
+    buf_fini(text);
+    return kept;
+}
+
 void v1_forget(struct v1_call *c)
 {
     while (c->memory) {
@@ -37,18 +50,6 @@ void v1_forget(struct v1_call *c)
 }
 
 /* ---- the body ---------------------------------------------------------------------------------------------------- */
-
-static bool is_json_type(const char *type)
-{
-    static const char *const types[] = {"application/json", "application/merge-patch+json"};
-    size_t len = type ? strcspn(type, "; \t") : 0;
-
-    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        if (strlen(types[i]) == len && !strncasecmp(type, types[i], len))
-            return true;
-    }
-    return false;
-}
 
 static enum err check_state(const struct v1_call *c, int *status, struct errctx *ec)
 {
@@ -81,7 +82,8 @@ enum err v1_read_body(struct v1_call *c, int *status, struct errctx *ec)
         return c->route->body == V1_JSON_BODY ? err_set(ec, ERR_INPUT, "a JSON object is missing") : ERR_OK;
     }
     *status = 415;
-    if (!is_json_type(request_get_header(q, "Content-Type")))
+    const char *type = request_get_header(q, "Content-Type");
+    if (!media_is(type, "application/json") && !media_is(type, "application/merge-patch+json"))
         return err_set(ec, ERR_INPUT, "the body must be of type application/json");
     *status = 400;
     e = json_check_strict(q->body, q->body_len, &c->body.value, ec);
@@ -100,10 +102,9 @@ static const char *name_param(struct v1_call *c, size_t i)
     for (; i; i--)
         p = strchr(p, '}') + 1;
     p = strchr(p, '{') + 1;
-    size_t len = strcspn(p, "}");
-    char *name = v1_keep(c, len + 1);
-    if (name)
-        memcpy(name, p, len);
+    struct buf text = {0};
+    buf_append(&text, p, strcspn(p, "}"));
+    const char *name = v1_keep_buf(c, &text);
     return name ? name : "id";
 }
 
@@ -146,17 +147,11 @@ const char *v1_query_text(struct v1_call *c, const char *name, size_t max_chars)
 const char *v1_pattern(struct v1_call *c, const char *text)
 {
     struct buf part = {0};
-    char *kept;
 
     if (!text)
         return NULL;
     job_filter_escape(&part, text);
-    kept = v1_keep(c, part.len + 1);
-    if (kept && part.len)
-        memcpy(kept, part.data, part.len);
-    c->r->body.failed |= buf_failed(&part);
-    buf_fini(&part);
-    return kept;
+    return v1_keep_buf(c, &part);
 }
 
 int64_t v1_query_int(struct v1_call *c, const char *name, int64_t min, int64_t max, int64_t absent)
@@ -237,4 +232,26 @@ struct v1_ints v1_query_ints(struct v1_call *c, const char *name, int64_t min, i
         value += len + 1;
     }
     return (struct v1_ints){.v = v, .count = count};
+}
+
+unsigned v1_query_states(struct v1_call *c, const char *param, const char *(*name)(int64_t), int64_t count,
+                         const char *such)
+{
+    const char *text = v1_query_text(c, param, 200);
+    unsigned states = 0;
+
+    while (text) {
+        size_t len = strcspn(text, ",");
+        int64_t i = 0;
+
+        while (i < count && (strlen(name(i)) != len || strncmp(name(i), text, len) != 0))
+            i++;
+        if (i == count) {
+            v1_note(c, REFUSED_INVALID, param, "%s must be states with commas between, such as %s", param, such);
+            break;
+        }
+        states |= 1u << i;
+        text = text[len] ? text + len + 1 : NULL;
+    }
+    return states;
 }

@@ -13,6 +13,8 @@
 
 /* Memory until the call's end, zeroed; NULL (and noted) when there is none. */
 void *v1_keep(struct v1_call *c, size_t size);
+/* The text in a buffer that is the caller's, likewise; "" where it is empty. Frees the buffer. */
+const char *v1_keep_buf(struct v1_call *c, struct buf *text);
 void v1_forget(struct v1_call *c);
 
 /* Asks for no body by leaving c->body absent. ERR_INPUT: `status` says with what to answer. */
@@ -37,6 +39,10 @@ struct v1_ints {
 };
 /* Numbers with commas between. */
 struct v1_ints v1_query_ints(struct v1_call *c, const char *name, int64_t min, int64_t max, size_t max_count);
+
+/* Names with commas between: a bit for each i < count whose name(i) is there. `such`: two of them, as an example. */
+unsigned v1_query_states(struct v1_call *c, const char *param, const char *(*name)(int64_t), int64_t count,
+                         const char *such);
 
 struct v1_ints v1_query_ints_required(struct v1_call *c, const char *name, size_t max_count); /* ids, one at least */
 
@@ -101,6 +107,11 @@ struct v1_texts v1_text_list(struct v1_object *o, const char *name, size_t max_c
 /* Such a list as one text, joined by commas, as the database has it; "" when it is empty or absent. An item that has a
  * comma in it is refused, and a blank one unless `blanks`. */
 const char *v1_joined_list(struct v1_object *o, const char *name, size_t max_count, size_t max_chars, bool blanks);
+
+/* Of who is told of something: "groups", app names, and "tags"; joined likewise. NULL: absent. `around`: bytes that the
+ * column takes beside them. */
+const char *v1_take_groups(struct v1_object *o, size_t around);
+const char *v1_take_tags(struct v1_object *o, size_t around);
 
 /* A member that is an object itself: absent when it is not there. What it has is refused by v1_end. */
 struct v1_object v1_object(struct v1_object *o, const char *name);

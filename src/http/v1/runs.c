@@ -182,24 +182,9 @@ static void answer_recent(struct v1_call *c)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-/* Names of states with commas between. */
-static unsigned take_states(struct v1_call *c)
+static const char *name_state(int64_t state)
 {
-    const char *text = v1_query_text(c, "result", 200);
-    unsigned states = 0;
-
-    while (text) {
-        size_t len = strcspn(text, ",");
-        enum run_state state;
-
-        if (!run_state_parse(text, len, &state)) {
-            v1_note(c, REFUSED_INVALID, "result", "result must be states with commas between, such as failed,lost");
-            break;
-        }
-        states |= 1u << state;
-        text = text[len] ? text + len + 1 : NULL;
-    }
-    return states;
+    return run_state_name((enum run_state)state);
 }
 
 /* "from" is rounded up, "to" down: rows have whole seconds. */
@@ -232,7 +217,7 @@ static struct v1_page take_search(struct v1_call *c, struct run_search *search)
 
     filter->job_id = v1_query_int(c, "jobId", 1, INT32_MAX, 0);
     filter->group = v1_query_int(c, "jobGroup", 1, INT32_MAX, 0);
-    filter->states = take_states(c);
+    filter->states = v1_query_states(c, "result", name_state, RUN_STATES, "failed,lost");
     filter->late = v1_query_bool(c, "late", false);
     filter->address = v1_query_text(c, "address", 255);
     filter->text = v1_query_text(c, "text", 200);

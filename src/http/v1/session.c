@@ -162,7 +162,7 @@ static void answer_password(struct v1_call *c)
     v1_require(&c->body, "password");
     const char *old = v1_text(&c->body, "oldPassword", 200), *wanted = v1_text(&c->body, "password", 200);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_change_password(c->admin, c->who, old, wanted, &c->why)))
+    if (!V1_FAILS_FOR(c, who, admin_change_password, old, wanted))
         v1_set_no_content(c);
 }
 
@@ -173,7 +173,7 @@ static void answer_factor(struct v1_call *c)
     struct factor_state state;
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_factor(c->admin, c->who, &state, &c->why)))
+    if (V1_FAILS_FOR(c, who, admin_load_factor, &state))
         return;
     v1_put_instant(b, "since", state.since_ms);
     v1_put_bool(b, "required", state.needed);
@@ -191,7 +191,7 @@ static void answer_begin_factor(struct v1_call *c)
     const char *password = take_password(c), *code = v1_text(&c->body, "code", 50);
     struct factor_setup setup;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_begin_factor(c->admin, c->who, password, code, &setup, &c->why)))
+    if (V1_FAILS_FOR(c, who, admin_begin_factor, password, code, &setup))
         return;
     put_setup(&c->r->body, &setup);
 }
@@ -226,7 +226,7 @@ static void answer_remove_factor(struct v1_call *c)
 {
     const char *password = take_password(c), *code = v1_text(&c->body, "code", 50);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_own_factor(c->admin, c->who, password, code, &c->why)))
+    if (!V1_FAILS_FOR(c, who, admin_remove_own_factor, password, code))
         v1_set_no_content(c);
 }
 
@@ -252,7 +252,7 @@ static void answer_sessions(struct v1_call *c)
     struct session_row *list = NULL;
     size_t count = 0;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_sessions(c->admin, c->who, &list, &count, &c->why)))
+    if (V1_FAILS_FOR(c, who, admin_load_sessions, &list, &count))
         return;
     V1_PUT_LIST(&c->r->body, "items", list, count, put_session, c->who);
     free(list);
@@ -262,13 +262,13 @@ static void answer_end_session(struct v1_call *c)
 {
     const char *id = v1_path_text(c, 0);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_end_session(c->admin, c->who, id, &c->why)))
+    if (!V1_FAILS_FOR(c, who, admin_end_session, id))
         v1_set_no_content(c);
 }
 
 static void answer_end_sessions(struct v1_call *c)
 {
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_end_session(c->admin, c->who, NULL, &c->why)))
+    if (!V1_FAILS_FOR(c, who, admin_end_session, NULL))
         v1_set_no_content(c);
 }
 

@@ -29,8 +29,7 @@ static void answer_list(struct v1_call *c)
     struct token_row *list = NULL;
     size_t count = 0;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_tokens(c->admin, c->who, all, page.from.keys[0], page.want,
-                                                               &list, &count, &c->why)))
+    if (V1_FAILS_FOR(c, who, admin_load_tokens, all, page.from.keys[0], page.want, &list, &count))
         return;
     V1_PUT_PAGE(c, &page, list, count, put_token, id);
     free(list);
@@ -62,20 +61,14 @@ static void answer_add(struct v1_call *c)
     spec.scopes = take_scopes(c);
     if (!v1_take_null(&c->body, "expiresAt"))
         spec.expires_ms = v1_instant(&c->body, "expiresAt", 0);
-    if (v1_is_refused(c) || v1_has_failed(c, admin_add_token(c->admin, c->who, &spec, secret, &row, &c->why)))
+    if (V1_FAILS_FOR(c, who, admin_add_token, &spec, secret, &row))
         return;
     c->r->status = 201;
     put_members(&c->r->body, &row);
     v1_put_text(&c->r->body, "token", secret);
 }
 
-static void answer_remove(struct v1_call *c)
-{
-    int64_t id = v1_path_id(c, 0);
-
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_token(c->admin, c->who, id, &c->why)))
-        v1_set_no_content(c);
-}
+V1_ID_ANSWER_FOR(answer_remove, who, admin_remove_token)
 
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/tokens", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},

@@ -26,6 +26,8 @@
 
 #define V1_BELOW "/api/v1"
 #define V1_BODY_MAX (1 << 20)
+#define V1_APP_NAME_MAX 64 /* characters, as the next */
+#define V1_TAG_MAX 100
 #define V1_ASKED_MAX 64 /* names that one call asks a query or an object for */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -126,18 +128,17 @@ struct v1_call {
     struct v1_memory *memory;
 };
 
-/* What was read is refused: for a fault, or a query parameter or a member of the body that was not asked for. True: the
- * answer is written. */
+/* What was read is refused: for a fault, a query parameter or a member of the body that was not asked for, or a token
+ * without the right of the row. True: the answer is written. */
 bool v1_is_refused(struct v1_call *c);
-/* The answer shows something and the token has not the scope read. Asked before anything is changed. True: the answer
- * is written. */
-bool v1_is_blind(struct v1_call *c);
 /* The same for what a use case returned, with its refusal in c->why. */
 bool v1_has_failed(struct v1_call *c, enum err e);
 /* Both, where nothing comes between reading and the use case: V1_FAILS(c, admin_load_thing, id, &thing) calls
  * admin_load_thing(c->admin, c->actor, id, &thing, &c->why). */
-#define V1_FAILS(c, use_case, ...)                                                                                     \
-    (v1_is_refused(c) || v1_has_failed(c, use_case((c)->admin, (c)->actor, __VA_ARGS__, &(c)->why)))
+#define V1_FAILS(c, use_case, ...) V1_FAILS_FOR(c, actor, use_case, __VA_ARGS__)
+/* The same with c->actor or c->who, as the use case has it. */
+#define V1_FAILS_FOR(c, whom, use_case, ...)                                                                           \
+    (v1_is_refused(c) || v1_has_failed(c, use_case((c)->admin, (c)->whom, __VA_ARGS__, &(c)->why)))
 /* A problem document of c->why with the status that goes with its kind. */
 void v1_write_refusal(struct v1_call *c);
 /* The first fault of reading stands: false when there is one already. See refusal_kind. `field` lives until the call's
@@ -150,11 +151,12 @@ void v1_set_no_content(struct v1_call *c); /* 204 */
 void v1_end_answer(struct v1_call *c);     /* ends the object of the answer, where that was not done before */
 void v1_take_answer(struct v1_call *c);    /* makes the body empty: the caller writes all of it */
 /* The function of a row that asks a use case for no more than the id in its path. */
-#define V1_ID_ANSWER(function, use_case)                                                                               \
+#define V1_ID_ANSWER(function, use_case) V1_ID_ANSWER_FOR(function, actor, use_case)
+#define V1_ID_ANSWER_FOR(function, whom, use_case)                                                                     \
     static void function(struct v1_call *c)                                                                            \
     {                                                                                                                  \
         int64_t id = v1_path_id(c, 0);                                                                                 \
-        if (!V1_FAILS(c, use_case, id))                                                                                \
+        if (!V1_FAILS_FOR(c, whom, use_case, id))                                                                      \
             v1_set_no_content(c);                                                                                      \
     }
 /* Appends the context of the request: "" or "/xxl-job-admin". */

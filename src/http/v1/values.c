@@ -21,13 +21,18 @@ bool v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const
     return true;
 }
 
-void v1_note_asked(struct v1_asked *asked, const char *name)
+bool v1_is_asked(const struct v1_asked *asked, const char *name)
 {
     for (size_t i = 0; i < asked->count; i++) {
         if (!strcmp(asked->names[i], name))
-            return;
+            return true;
     }
-    if (asked->count < V1_ASKED_MAX)
+    return false;
+}
+
+void v1_note_asked(struct v1_asked *asked, const char *name)
+{
+    if (!v1_is_asked(asked, name) && asked->count < V1_ASKED_MAX)
         asked->names[asked->count++] = name;
 }
 

@@ -5,6 +5,7 @@
 
 #include "http/v1/read.h"
 
+bool v1_is_asked(const struct v1_asked *asked, const char *name);
 void v1_note_asked(struct v1_asked *asked, const char *name);
 void v1_note_invalid(struct v1_call *c, const char *name, const char *expected); /* "NAME must be EXPECTED" */
 /* False, and noted, when it is not good. */

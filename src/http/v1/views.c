@@ -18,8 +18,7 @@ static void answer_list(struct v1_call *c)
     int64_t page = v1_query_choice(c, "page", pages, -1);
     struct views list = {0};
 
-    if (v1_is_refused(c) ||
-        v1_has_failed(c, admin_load_views(c->admin, c->who, page < 0 ? NULL : pages[page], &list, &c->why)))
+    if (V1_FAILS_FOR(c, who, admin_load_views, page < 0 ? NULL : pages[page], &list))
         return;
     V1_PUT_LIST(&c->r->body, "items", list.items, list.count, put_view);
     views_fini(&list);
@@ -37,7 +36,7 @@ static void answer_add(struct v1_call *c)
     view.page = pages[page < 0 ? 0 : page];
     view.name = v1_text(&c->body, "name", VIEW_NAME_MAX);
     view.query = v1_text(&c->body, "query", VIEW_QUERY_MAX);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_add_view(c->admin, c->who, &view, &view.id, &c->why)))
+    if (!V1_FAILS_FOR(c, who, admin_add_view, &view, &view.id))
         v1_answer_id(c, view.id);
 }
 
@@ -47,17 +46,11 @@ static void answer_change(struct v1_call *c)
 
     view.name = v1_text(&c->body, "name", VIEW_NAME_MAX);
     view.query = v1_text(&c->body, "query", VIEW_QUERY_MAX);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_change_view(c->admin, c->who, &view, &c->why)))
+    if (!V1_FAILS_FOR(c, who, admin_change_view, &view))
         v1_set_no_content(c);
 }
 
-static void answer_remove(struct v1_call *c)
-{
-    int64_t id = v1_path_id(c, 0);
-
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_view(c->admin, c->who, id, &c->why)))
-        v1_set_no_content(c);
-}
+V1_ID_ANSWER_FOR(answer_remove, who, admin_remove_view)
 
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/views", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},

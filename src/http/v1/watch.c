@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define APP_NAME_MAX 64
-#define TAG_MAX 100
-
 static bool is_done_by(const char *kind)
 {
     return strcmp(kind, watch_kind_name(WATCH_NOT_DONE)) == 0;
@@ -63,8 +60,8 @@ static void answer_rules(struct v1_call *c)
 /* tag, group, limit and doneBy; NULL and -1 where they are not given. The kind is that which has doneBy, if that is. */
 static struct watch_rule take_rule(struct v1_object *o)
 {
-    struct watch_rule rule = {.tag = v1_take_null(o, "tag") ? "" : v1_text(o, "tag", TAG_MAX),
-                              .app_name = v1_take_null(o, "group") ? "" : v1_text(o, "group", APP_NAME_MAX),
+    struct watch_rule rule = {.tag = v1_take_null(o, "tag") ? "" : v1_text(o, "tag", V1_TAG_MAX),
+                              .app_name = v1_take_null(o, "group") ? "" : v1_text(o, "group", V1_APP_NAME_MAX),
                               .bound = v1_int(o, "limit", 0, INT32_MAX, -1)};
     const char *done_by = v1_text(o, "doneBy", 5);
     int hour, minute;

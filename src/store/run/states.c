@@ -41,17 +41,6 @@ const char *run_state_name(enum run_state state)
     return states[state].name;
 }
 
-bool run_state_parse(const char *name, size_t len, enum run_state *out)
-{
-    for (size_t i = 0; i < RUN_STATES; i++) {
-        if (strlen(states[i].name) == len && memcmp(states[i].name, name, len) == 0) {
-            *out = (enum run_state)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool begins_with(const char *text, const char *head)
 {
     return text && strncmp(text, head, strlen(head)) == 0;

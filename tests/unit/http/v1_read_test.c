@@ -298,6 +298,30 @@ static void parameters_have_types(void **state)
     expect_good(&a);
 }
 
+static const char *name_state(int64_t i)
+{
+    static const char *const names[] = {"a", "bc", "b"};
+
+    return names[i];
+}
+
+static void states_are_names_with_commas_between(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"s=", "s=bcd", "s=A", "s=a,", "s=,a", "s=a%20"};
+    struct asked_for a = {0};
+
+    begin(&a, "s=bc,a,bc", "");
+    assert_int_equal(v1_query_states(&a.c, "s", name_state, 3, "a,bc"), 3);
+    assert_int_equal(v1_query_states(&a.c, "absent", name_state, 3, "a,bc"), 0);
+    expect_good(&a);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        begin(&a, bad[i], "");
+        v1_query_states(&a.c, "s", name_state, 3, "a,bc");
+        expect_refused(&a, REFUSED_INVALID, "s", "states with commas between, such as a,bc");
+    }
+}
+
 static void parameters_are_refused_by_name(void **state)
 {
     (void)state;
@@ -557,6 +581,7 @@ int main(void)
         cmocka_unit_test(unknown_and_double_members_are_refused),
         cmocka_unit_test(objects_of_a_list_come_in_turn),
         cmocka_unit_test(parameters_have_types),
+        cmocka_unit_test(states_are_names_with_commas_between),
         cmocka_unit_test(parameters_are_refused_by_name),
         cmocka_unit_test(the_first_fault_is_told),
         cmocka_unit_test(cursors_go_round),

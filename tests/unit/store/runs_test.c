@@ -85,21 +85,6 @@ static void states_are_the_same_in_sql(void **state)
     store_destroy(st);
 }
 
-static void every_name_is_read_back(void **state)
-{
-    enum run_state found;
-    (void)state;
-
-    for (unsigned i = 0; i < RUN_STATES; i++) {
-        const char *name = run_state_name((enum run_state)i);
-
-        assert_true(run_state_parse(name, strlen(name), &found));
-        assert_int_equal(found, i);
-    }
-    assert_false(run_state_parse("plan", 4, &found));
-    assert_false(run_state_parse("", 0, &found));
-}
-
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -395,7 +380,6 @@ static void open_fires_of_ours_are_not_cleared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_name_is_read_back),
         cmocka_unit_test(states_are_the_same_in_sql),
         cmocka_unit_test(each_filter_finds_what_it_says),
         cmocka_unit_test(pages_follow_each_other),
