@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client: hands a mail to a server, or posts to a webhook. Beside executor/curl_call.h the one file that includes
- * libcurl.
+ * client: hands a mail to a server, or posts to a webhook.
  *
  * Threads     One owner, which a call holds up for 20 s at most, half of them while the name of the server is
  *             looked up. client_abort may be called by any thread.
@@ -38,7 +37,7 @@ enum client_outcome client_send_mail(struct client *c, const char *from, const c
 #define CLIENT_ANSWER_MAX 4096
 enum client_outcome client_post(struct client *c, const char *query, const char *header, const char *body, size_t len,
                                 int *status, struct buf *answer, struct errctx *ec);
-/* Ends a call under way within about a second, a look-up of its server's name and all calls that follow at once, as
+/* Ends a call within about a second, the look-up of its server's name included, and all calls that follow, as
  * CLIENT_AWAY. */
 void client_abort(struct client *c);
 bool client_is_aborted(const struct client *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch: one request to the provider that the caller waits for. The one file of this area that includes libcurl.
+ * fetch: one request to the provider that the caller waits for.
  *
  * Threads     Any, many at once.
  * Bounds      An answer of FETCH_MAX bytes, `wait_ms` for all of it, the look-up of the name included. Redirects are
