@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/directory.h"
 
+#include "directory/answer.h"
 #include "directory/groups.h"
 #include "shardwheel/config.h"
 #include "shardwheel/text.h"
@@ -199,19 +200,14 @@ static enum directory_answer take_user(struct directory *d, const struct link_en
 {
     const char *name = choose_name(e, typed), *id = NULL;
 
-    if (str_is_blank(name)) {
-        (void)err_set(ec, ERR_INPUT, "%.200s has no attribute %s", e->dn, d->opts.name_attribute);
-        return DIRECTORY_STRANGE;
-    }
+    if (str_is_blank(name))
+        return answer_set(ec, DIRECTORY_STRANGE, "%.200s has no attribute %s", e->dn, d->opts.name_attribute);
     for (size_t i = 1; i < LINK_ATTRIBUTES_MAX && !id; i++)
         id = link_find(e, i);
     out->name = str_copy(name);
     out->dn = str_copy(e->dn);
     out->id = str_copy(id ? id : "");
-    if (out->name && out->dn && out->id)
-        return DIRECTORY_YES;
-    (void)err_set(ec, ERR_NOMEM, "out of memory for an answer of the directory");
-    return DIRECTORY_BROKEN;
+    return out->name && out->dn && out->id ? DIRECTORY_YES : answer_no_memory(ec);
 }
 
 /* `name` NULL: anybody. */
@@ -223,15 +219,11 @@ static enum directory_answer search_users(struct directory *d, struct link *l, c
         .attributes = {d->opts.name_attribute, "entryUUID", "objectGUID", "nsUniqueId", "ipaUniqueID"},
         .limit = limit};
     struct buf filter = {0};
-    enum directory_answer a = DIRECTORY_BROKEN;
+    enum directory_answer a;
 
     filter_put(&filter, d->opts.user_filter, name, NULL);
-    if (buf_failed(&filter)) {
-        (void)err_set(ec, ERR_NOMEM, "out of memory for a question to the directory");
-    } else {
-        query.filter = filter.data;
-        a = link_search(l, &query, out, ec);
-    }
+    query.filter = filter.data;
+    a = buf_failed(&filter) ? answer_no_memory(ec) : link_search(l, &query, out, ec);
     buf_fini(&filter);
     return a;
 }
@@ -257,16 +249,12 @@ static enum directory_answer find_user(struct directory *d, struct link *l, cons
         return a;
     if (found.count == 1 && !found.cut && *found.list[0].dn) {
         a = take_user(d, &found.list[0], name, out, ec);
-        if (!a && !is_written_so(name, out->name)) {
-            (void)err_set(ec, ERR_DENIED, "no user of the directory writes the name in these letters");
-            a = DIRECTORY_WRONG;
-        }
+        if (!a && !is_written_so(name, out->name))
+            a = answer_set(ec, DIRECTORY_WRONG, "no user of the directory writes the name in these letters");
     } else if (found.count > 0) {
-        (void)err_set(ec, ERR_INPUT, "shardwheel.ldap.user-filter finds several users of one name");
-        a = DIRECTORY_SEVERAL;
+        a = answer_set(ec, DIRECTORY_SEVERAL, "shardwheel.ldap.user-filter finds several users of one name");
     } else {
-        (void)err_set(ec, ERR_DENIED, "no such user in the directory");
-        a = DIRECTORY_WRONG;
+        a = answer_set(ec, DIRECTORY_WRONG, "no such user in the directory");
     }
     link_entries_fini(&found);
     return a;
@@ -335,10 +323,8 @@ enum directory_answer directory_login(struct directory *d, const char *name, con
     enum directory_answer a;
 
     errctx_clear(ec);
-    if (!is_name(name) || !*password || strlen(password) > DIRECTORY_PASSWORD_MAX) {
-        (void)err_set(ec, ERR_DENIED, "no name, or no password, that a directory could have");
-        return DIRECTORY_WRONG;
-    }
+    if (!is_name(name) || !*password || strlen(password) > DIRECTORY_PASSWORD_MAX)
+        return answer_set(ec, DIRECTORY_WRONG, "no name, or no password, that a directory could have");
     a = enter(d, &l, ec);
     if (!a)
         a = log_in(d, l, name, password, &p, ec);
@@ -358,32 +344,29 @@ static enum directory_answer explain_nobody(struct directory *d, struct link *l,
     struct link_query query = {.base = d->opts.base_dn, .filter = "(objectClass=*)", .limit = 1};
     struct link_entries any;
     enum directory_answer a = link_search(l, &query, &any, ec);
+    bool found = any.count > 0;
 
+    link_entries_fini(&any);
     if (a)
         return a;
-    if (any.count > 0)
-        (void)err_set(ec, ERR_INPUT, "below %.200s there are entries, but none that fits %.200s", d->opts.base_dn,
-                      d->opts.user_filter);
-    else
-        (void)err_set(ec, ERR_INPUT, "below %.200s there is nothing that the account %.200s may read", d->opts.base_dn,
-                      *d->opts.bind_dn ? d->opts.bind_dn : "of nobody");
-    link_entries_fini(&any);
-    return DIRECTORY_NOBODY;
+    if (found)
+        return answer_set(ec, DIRECTORY_NOBODY, "below %.200s there are entries, but none that fits %.200s",
+                          d->opts.base_dn, d->opts.user_filter);
+    return answer_set(ec, DIRECTORY_NOBODY, "below %.200s there is nothing that the account %.200s may read",
+                      d->opts.base_dn, *d->opts.bind_dn ? d->opts.bind_dn : "of nobody");
 }
 
 static enum directory_answer check_groups(struct directory *d, struct link *l, struct errctx *ec)
 {
     struct link_query query = {.base = group_base(d), .limit = 1};
-    struct link_entries found;
+    struct link_entries found = {0};
     struct buf filter = {0};
-    enum directory_answer a = DIRECTORY_BROKEN;
+    enum directory_answer a;
 
     filter_put(&filter, d->opts.group_filter, NULL, NULL);
     query.filter = filter.data;
-    if (!buf_failed(&filter))
-        a = link_search(l, &query, &found, ec);
-    if (!a)
-        link_entries_fini(&found);
+    a = buf_failed(&filter) ? answer_no_memory(ec) : link_search(l, &query, &found, ec);
+    link_entries_fini(&found);
     buf_fini(&filter);
     return a;
 }
@@ -400,10 +383,8 @@ enum directory_answer directory_check(struct directory *d, struct errctx *ec)
         a = search_users(d, l, NULL, 1, &found, ec);
     if (!a && !found.count)
         a = explain_nobody(d, l, ec);
-    else if (!a && !link_find(&found.list[0], 0)) {
-        (void)err_set(ec, ERR_INPUT, "%.200s has no attribute %s", found.list[0].dn, d->opts.name_attribute);
-        a = DIRECTORY_STRANGE;
-    }
+    else if (!a && !link_find(&found.list[0], 0))
+        a = answer_set(ec, DIRECTORY_STRANGE, "%.200s has no attribute %s", found.list[0].dn, d->opts.name_attribute);
     link_entries_fini(&found);
     if (!a)
         a = check_groups(d, l, ec);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "directory/groups.h"
 
+#include "directory/answer.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -77,10 +79,8 @@ static enum directory_answer take_groups(const struct link_entries *found, struc
             p->cut = true;
             break;
         }
-        if (!add_group(p, e->dn, name ? name : "")) {
-            (void)err_set(ec, ERR_NOMEM, "out of memory for groups of the directory");
-            return DIRECTORY_BROKEN;
-        }
+        if (!add_group(p, e->dn, name ? name : ""))
+            return answer_no_memory(ec);
     }
     return DIRECTORY_YES;
 }
@@ -89,9 +89,10 @@ static enum directory_answer take_groups(const struct link_entries *found, struc
 static enum directory_answer ask(struct link *l, const struct groups_opts *opts, const char *filter,
                                  struct directory_person *p, size_t from, size_t to, struct errctx *ec)
 {
+    struct link_query query = {.base = opts->base, .attributes = {opts->attribute}, .limit = DIRECTORY_GROUPS_MAX + 1};
     struct buf text = {0};
-    struct link_entries found;
-    enum directory_answer a = DIRECTORY_BROKEN;
+    struct link_entries found = {0};
+    enum directory_answer a;
 
     buf_puts(&text, from == to ? "" : "(|");
     if (from == to)
@@ -99,19 +100,11 @@ static enum directory_answer ask(struct link *l, const struct groups_opts *opts,
     for (size_t i = from; i < to; i++)
         filter_put(&text, filter, opts->user, p->group_dns[i]);
     buf_puts(&text, from == to ? "" : ")");
-    if (buf_failed(&text)) {
-        (void)err_set(ec, ERR_NOMEM, "out of memory for groups of the directory");
-    } else {
-        struct link_query query = {.base = opts->base,
-                                   .filter = text.data,
-                                   .attributes = {opts->attribute},
-                                   .limit = DIRECTORY_GROUPS_MAX + 1};
-        a = link_search(l, &query, &found, ec);
-        if (!a) {
-            a = take_groups(&found, p, ec);
-            link_entries_fini(&found);
-        }
-    }
+    query.filter = text.data;
+    a = buf_failed(&text) ? answer_no_memory(ec) : link_search(l, &query, &found, ec);
+    if (!a)
+        a = take_groups(&found, p, ec);
+    link_entries_fini(&found);
     buf_fini(&text);
     return a;
 }

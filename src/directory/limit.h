@@ -20,9 +20,10 @@ static inline int64_t limit_left_ms(const struct limit *l)
     return left > 0 && !atomic_load_explicit(l->stopping, memory_order_relaxed) ? left : 0;
 }
 
-static inline int limit_slice_ms(const struct limit *l)
+/* `limit`: as resolver_await has it. */
+static inline int limit_slice_ms(const void *limit)
 {
-    int64_t left = limit_left_ms(l);
+    int64_t left = limit_left_ms(limit);
 
     return (int)(left < LIMIT_SLICE_MS ? left : LIMIT_SLICE_MS);
 }

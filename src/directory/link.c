@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "directory/link.h"
 
-#include "directory/limit.h"
+#include "directory/answer.h"
+#include "directory/dial.h"
 #include "directory/reasons.h"
 #include "directory/secure.h"
-#include "shardwheel/network.h"
 #include "shardwheel/resolver.h"
 #include "shardwheel/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ldap.h>
-#include <netinet/in.h>
 #include <openldap.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 struct link {
@@ -29,94 +24,7 @@ struct link {
     char where[280];       /* host and port, for texts */
 };
 
-/* ---- answers of ours --------------------------------------------------------------------------------------------- */
-
-static enum directory_answer late(const struct link *l, const char *what, struct errctx *ec)
-{
-    (void)err_set(ec, ERR_TIMEOUT, "%s: no answer in time (%s)", l->where, what);
-    return DIRECTORY_AWAY;
-}
-
-static enum directory_answer broken(struct errctx *ec)
-{
-    (void)err_set(ec, ERR_NOMEM, "out of memory for a question to the directory");
-    return DIRECTORY_BROKEN;
-}
-
-/* ---- the way there ----------------------------------------------------------------------------------------------- */
-
-static int may_wait_ms(const void *limit)
-{
-    return limit_slice_ms(limit);
-}
-
-/* Half of the time that is left for each address, so that one which is silent leaves some for the next. */
-static int dial(const struct link *l, const struct ip *ip, int port, struct errctx *ec)
-{
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    bool is_v4 = ip_is_v4(ip);
-    int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
-    int64_t until_left_ms = limit_left_ms(&l->limit) / 2;
-    struct pollfd wait = {.fd = fd, .events = POLLOUT};
-    socklen_t len = sizeof error;
-
-    memcpy(&four.sin_addr, ip->bytes + 12, 4);
-    memcpy(&six.sin6_addr, ip->bytes, 16);
-    if (fd < 0)
-        error = errno;
-    else if (connect(fd, is_v4 ? (struct sockaddr *)&four : (struct sockaddr *)&six, is_v4 ? sizeof four : sizeof six))
-        error = errno;
-    if (error == EINPROGRESS) {
-        int ready = 0;
-        while (ready <= 0 && limit_left_ms(&l->limit) > until_left_ms)
-            ready = poll(&wait, 1, limit_slice_ms(&l->limit));
-        error = ETIMEDOUT;
-        if (ready > 0)
-            getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
-    }
-    if (!error)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    (void)err_set(ec, ERR_LOST, "%s: %s", l->where, strerror(error));
-    return -1;
-}
-
-static int dial_any(const struct link *l, const char *addresses, int port, struct errctx *ec)
-{
-    int fd = -1;
-
-    (void)err_set(ec, ERR_LOST, "%s: no address", l->where);
-    for (const char *at = addresses; *at && fd < 0 && limit_left_ms(&l->limit) > 0;) {
-        size_t len = strcspn(at, ",");
-        char one[IP_TEXT_MAX + 2];
-        struct ip ip;
-
-        snprintf(one, sizeof one, "%.*s", (int)len, at);
-        if (ip_parse(one, &ip))
-            fd = dial(l, &ip, port, ec);
-        at += len + (at[len] == ',');
-    }
-    return fd;
-}
-
 /* ---- libldap ----------------------------------------------------------------------------------------------------- */
-
-static bool set_blocking(int fd, bool on)
-{
-    int flags = fcntl(fd, F_GETFL);
-
-    return flags >= 0 && fcntl(fd, F_SETFL, on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) == 0;
-}
-
-static bool set_limits(int fd)
-{
-    const struct timeval second = {.tv_sec = 1};
-
-    return set_blocking(fd, true) && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second) == 0 &&
-           setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second) == 0;
-}
 
 static bool set_options(struct link *l)
 {
@@ -173,14 +81,15 @@ static Sockbuf_IO layer = {layer_begin, layer_end, layer_ctrl, layer_read, layer
 static enum directory_answer start_tls(struct link *l, int fd, const char *host, struct errctx *ec)
 {
     Sockbuf *socket = NULL;
-    enum directory_answer a =
-        set_blocking(fd, false) ? secure_start(fd, host, l->opts.ca_file, &l->limit, &l->secure, ec) : broken(ec);
+    enum directory_answer a = dial_set_blocking(fd, false)
+                                  ? secure_start(fd, host, l->opts.ca_file, &l->limit, &l->secure, ec)
+                                  : answer_no_memory(ec);
 
     if (a)
         return a;
-    if (!set_blocking(fd, true) || ldap_get_option(l->ld, LDAP_OPT_SOCKBUF, &socket) != LDAP_OPT_SUCCESS ||
+    if (!dial_set_blocking(fd, true) || ldap_get_option(l->ld, LDAP_OPT_SOCKBUF, &socket) != LDAP_OPT_SUCCESS ||
         ber_sockbuf_add_io(socket, &layer, LBER_SBIOD_LEVEL_TRANSPORT, l->secure))
-        return broken(ec);
+        return answer_no_memory(ec);
     return DIRECTORY_YES;
 }
 
@@ -197,7 +106,7 @@ static enum directory_answer wait_answer(struct link *l, int id, const char *wha
 
         if (wait_ms == 0) {
             ldap_abandon_ext(l->ld, id, NULL, NULL);
-            return late(l, what, ec);
+            return answer_set(ec, DIRECTORY_AWAY, "%s: no answer in time (%s)", l->where, what);
         }
         errno = 0;
         type = ldap_result(l->ld, id, LDAP_MSG_ALL, &slice, out);
@@ -205,10 +114,9 @@ static enum directory_answer wait_answer(struct link *l, int id, const char *wha
     if (type > 0)
         return DIRECTORY_YES;
     if (errno == ERANGE) /* libldap says so, and ends the connection */
-        (void)err_set(ec, ERR_LOST, "%s: a message of more than %d bytes (%s)", l->where, LINK_MESSAGE_MAX, what);
-    else
-        (void)err_set(ec, ERR_LOST, "%s: the connection ended (%s)", l->where, what);
-    return DIRECTORY_AWAY;
+        return answer_set(ec, DIRECTORY_AWAY, "%s: a message of more than %d bytes (%s)", l->where, LINK_MESSAGE_MAX,
+                          what);
+    return answer_set(ec, DIRECTORY_AWAY, "%s: the connection ended (%s)", l->where, what);
 }
 
 #define WORDS_MAX 201 /* of the server's own words */
@@ -244,15 +152,14 @@ static enum directory_answer wait_code(struct link *l, int id, const char *what,
 static enum directory_answer tell(const struct link *l, enum directory_answer answer, const char *what, int code,
                                   const char *words, struct errctx *ec)
 {
-    (void)err_set(ec, ERR_INPUT, "%s: %s: %s%s%s", l->where, what, ldap_err2string(code), *words ? ": " : "", words);
-    return answer;
+    return answer_set(ec, answer, "%s: %s: %s%s%s", l->where, what, ldap_err2string(code), *words ? ": " : "", words);
 }
 
 /* LDAP_SERVER_DOWN and the like, of a request that could not be sent. */
 static enum directory_answer tell_unsent(const struct link *l, const char *what, int code, struct errctx *ec)
 {
     if (code == LDAP_NO_MEMORY)
-        return broken(ec);
+        return answer_no_memory(ec);
     return tell(l, code == LDAP_FILTER_ERROR ? DIRECTORY_NO_FILTER : DIRECTORY_AWAY, what, code, "", ec);
 }
 
@@ -280,13 +187,13 @@ static enum directory_answer begin(struct link *l, const struct directory_url *u
 
     snprintf(text, sizeof text, "%s://%s%s%s:%s", url->tls ? "ldaps" : "ldap", v6 ? "[" : "", url->host, v6 ? "]" : "",
              url->port);
-    if (!set_limits(fd) || ldap_init_fd(fd, LDAP_PROTO_TCP, text, &l->ld) != LDAP_SUCCESS) {
+    if (!dial_set_limits(fd) || ldap_init_fd(fd, LDAP_PROTO_TCP, text, &l->ld) != LDAP_SUCCESS) {
         close(fd);
         l->ld = NULL;
-        return broken(ec);
+        return answer_no_memory(ec);
     }
     if (!set_options(l))
-        return broken(ec);
+        return answer_no_memory(ec);
     if (!url->tls && l->opts.starttls)
         a = ask_starttls(l, ec);
     if (!a && (url->tls || l->opts.starttls))
@@ -310,9 +217,9 @@ static enum directory_answer open_one(struct link *l, const struct directory_url
 
     snprintf(l->where, sizeof l->where, "%.250s:%s", url->host, url->port);
     (void)!parse_int(url->port, 1, 65535, &port); /* it was checked when it was read */
-    if (resolver_await(l->opts.resolver, url->host, may_wait_ms, &l->limit, addresses, ec))
+    if (resolver_await(l->opts.resolver, url->host, limit_slice_ms, &l->limit, addresses, ec))
         return DIRECTORY_AWAY;
-    int fd = dial_any(l, addresses, (int)port, ec);
+    int fd = dial_any(addresses, (int)port, &l->limit, l->where, ec);
     if (fd < 0)
         return DIRECTORY_AWAY;
     enum directory_answer a = begin(l, url, fd, ec);
@@ -335,7 +242,7 @@ enum directory_answer link_open(const struct link_opts *opts, struct link **out,
     enum directory_answer a = DIRECTORY_AWAY;
 
     if (!l)
-        return broken(ec);
+        return answer_no_memory(ec);
     l->opts = *opts;
     l->limit = opts->limit;
     for (size_t i = 0; i < opts->url_count && a == DIRECTORY_AWAY; i++) {
@@ -381,10 +288,8 @@ enum directory_answer link_bind(struct link *l, const char *dn, const char *pass
     int id = 0;
 
     /* A name without a password would be taken for nobody, and answered with success. */
-    if (*dn && !*password) {
-        (void)err_set(ec, ERR_DENIED, "%s: there is no password", l->where);
-        return DIRECTORY_WRONG;
-    }
+    if (*dn && !*password)
+        return answer_set(ec, DIRECTORY_WRONG, "%s: there is no password", l->where);
     int code = ldap_sasl_bind(l->ld, dn, LDAP_SASL_SIMPLE, &secret, NULL, NULL, &id);
     if (code != LDAP_SUCCESS)
         return tell_unsent(l, "bind", code, ec);
@@ -483,11 +388,9 @@ static bool read_entry(struct link *l, LDAPMessage *message, const struct link_q
 static enum directory_answer judge_search(struct link *l, const struct link_query *query, int code, const char *words,
                                           struct errctx *ec)
 {
-    if (code == LDAP_NO_SUCH_OBJECT || code == LDAP_INVALID_DN_SYNTAX || code == LDAP_REFERRAL) {
-        (void)err_set(ec, ERR_INPUT, "%s: %.200s is not there: %s", l->where, *query->base ? query->base : "\"\"",
-                      ldap_err2string(code));
-        return DIRECTORY_NO_BASE;
-    }
+    if (code == LDAP_NO_SUCH_OBJECT || code == LDAP_INVALID_DN_SYNTAX || code == LDAP_REFERRAL)
+        return answer_set(ec, DIRECTORY_NO_BASE, "%s: %.200s is not there: %s", l->where,
+                          *query->base ? query->base : "\"\"", ldap_err2string(code));
     if (code == LDAP_FILTER_ERROR || code == LDAP_INAPPROPRIATE_MATCHING || code == LDAP_UNDEFINED_TYPE)
         return tell(l, DIRECTORY_NO_FILTER, "search", code, words, ec);
     if (code == LDAP_BUSY || code == LDAP_UNAVAILABLE || code == LDAP_TIMELIMIT_EXCEEDED || code == LDAP_TIMEOUT)
@@ -510,7 +413,7 @@ static enum directory_answer read_answer(struct link *l, LDAPMessage *answer, co
             code = read_code(l, m, words);
     }
     if (!good)
-        return broken(ec);
+        return answer_no_memory(ec);
     out->cut = code == LDAP_SIZELIMIT_EXCEEDED || code == LDAP_ADMINLIMIT_EXCEEDED;
     return code == LDAP_SUCCESS || out->cut ? DIRECTORY_YES : judge_search(l, query, code, words, ec);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "directory/secure.h"
 
+#include "directory/answer.h"
 #include "shardwheel/resolver.h"
 
 #define ERR_STATE openssl_err_state /* OpenSSL has one, too */
@@ -50,15 +51,12 @@ static enum directory_answer set_trust(SSL_CTX *context, const char *ca_file, st
 
     if (!*ca_file && SSL_CTX_set_default_verify_paths(context) == 1)
         return DIRECTORY_YES;
-    if (*ca_file && access(ca_file, R_OK)) {
-        (void)err_set(ec, ERR_INPUT, "%s: %s", ca_file, strerror(errno));
-        return DIRECTORY_NO_TLS;
-    }
+    if (*ca_file && access(ca_file, R_OK))
+        return answer_set(ec, DIRECTORY_NO_TLS, "%s: %s", ca_file, strerror(errno));
     if (*ca_file && SSL_CTX_load_verify_file(context, ca_file) == 1)
         return DIRECTORY_YES;
-    (void)err_set(ec, ERR_INPUT, "%s has no certificates of a CA in PEM form: %s", *ca_file ? ca_file : "the system",
-                  read_reason(reason));
-    return DIRECTORY_NO_TLS;
+    return answer_set(ec, DIRECTORY_NO_TLS, "%s has no certificates of a CA in PEM form: %s",
+                      *ca_file ? ca_file : "the system", read_reason(reason));
 }
 
 static enum directory_answer make(struct secure *s, const char *host, const char *ca_file, struct errctx *ec)
@@ -76,8 +74,7 @@ static enum directory_answer make(struct secure *s, const char *host, const char
     if (s->ssl && set_host(s->ssl, host) && SSL_set_fd(s->ssl, s->fd) == 1)
         return DIRECTORY_YES;
     ERR_clear_error();
-    (void)err_set(ec, ERR_NOMEM, "out of memory for TLS to the directory");
-    return DIRECTORY_BROKEN;
+    return answer_no_memory(ec);
 }
 
 /* ---- handshake --------------------------------------------------------------------------------------------------- */
@@ -87,17 +84,12 @@ static enum directory_answer judge(struct secure *s, const char *host, struct er
     long verdict = SSL_get_verify_result(s->ssl);
     char reason[200];
 
-    if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH) {
-        (void)err_set(ec, ERR_INPUT, "%s: its certificate is of another host", host);
-        return DIRECTORY_NO_HOST;
-    }
-    if (verdict != X509_V_OK) {
-        (void)err_set(ec, ERR_INPUT, "%s: its certificate is not trusted: %s", host,
-                      X509_verify_cert_error_string(verdict));
-        return DIRECTORY_NO_TRUST;
-    }
-    (void)err_set(ec, ERR_INPUT, "%s: no TLS: %s", host, read_reason(reason));
-    return DIRECTORY_NO_TLS;
+    if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH)
+        return answer_set(ec, DIRECTORY_NO_HOST, "%s: its certificate is of another host", host);
+    if (verdict != X509_V_OK)
+        return answer_set(ec, DIRECTORY_NO_TRUST, "%s: its certificate is not trusted: %s", host,
+                          X509_verify_cert_error_string(verdict));
+    return answer_set(ec, DIRECTORY_NO_TLS, "%s: no TLS: %s", host, read_reason(reason));
 }
 
 static enum directory_answer shake_hands(struct secure *s, const char *host, const struct limit *limit,
@@ -112,10 +104,8 @@ static enum directory_answer shake_hands(struct secure *s, const char *host, con
             return DIRECTORY_YES;
         if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
             return judge(s, host, ec);
-        if (limit_left_ms(limit) == 0) {
-            (void)err_set(ec, ERR_TIMEOUT, "%s: no answer in time (TLS)", host);
-            return DIRECTORY_AWAY;
-        }
+        if (limit_left_ms(limit) == 0)
+            return answer_set(ec, DIRECTORY_AWAY, "%s: no answer in time (TLS)", host);
         poll(&wait, 1, limit_slice_ms(limit));
     }
 }
@@ -126,10 +116,8 @@ enum directory_answer secure_start(int fd, const char *host, const char *ca_file
     struct secure *s = calloc(1, sizeof *s);
     enum directory_answer a;
 
-    if (!s) {
-        (void)err_set(ec, ERR_NOMEM, "out of memory for TLS to the directory");
-        return DIRECTORY_BROKEN;
-    }
+    if (!s)
+        return answer_no_memory(ec);
     s->fd = fd;
     a = make(s, host, ca_file, ec);
     if (!a)
