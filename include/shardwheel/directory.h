@@ -72,7 +72,7 @@ struct directory_person {
 
 /* What the settings say; their texts are borrowed. False: there is no directory. */
 bool directory_load_opts(const struct config *config, struct directory_opts *out);
-/* Texts are copied. ERR_INPUT names the setting that is wrong. */
+/* Texts are borrowed for as long as it lives. ERR_INPUT names the setting that is wrong. */
 MUST_CHECK enum err directory_create(const struct directory_opts *opts, struct resolver *resolver,
                                      const struct clock *clock, struct directory **out, struct errctx *ec);
 void directory_stop(struct directory *d);    /* questions end as AWAY; may be called twice */

@@ -41,8 +41,8 @@ struct oidc_opts {
 
 /* What the settings say; their texts are borrowed. False: there are no such logins. */
 bool oidc_load_opts(const struct config *config, struct oidc_opts *out);
-/* Asks nobody. ERR_INPUT names the setting that cannot be used: issuer, client id or redirect URI. The resolver
- * outlives it. */
+/* Asks nobody. ERR_INPUT names the setting that cannot be used: issuer, client id or redirect URI. The resolver and all
+ * texts outlive it. */
 MUST_CHECK enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, const struct clock *clock,
                                 struct oidc **out, struct errctx *ec);
 void oidc_stop(struct oidc *o);                          /* calls end within about a second; may be called twice */

@@ -11,7 +11,7 @@
 #include <strings.h>
 
 struct directory {
-    struct directory_opts opts;                    /* [const] texts are copies of ours */
+    struct directory_opts opts;                    /* [const] */
     struct resolver *resolver;                     /* [const] */
     const struct clock *clock;                     /* [const] */
     struct directory_url urls[DIRECTORY_URLS_MAX]; /* [const] */
@@ -66,31 +66,6 @@ static enum err check_opts(const struct directory_opts *o, struct errctx *ec)
     return ERR_OK;
 }
 
-#define TEXTS 10
-
-static void list_texts(struct directory_opts *o, const char **out[TEXTS])
-{
-    const char **texts[TEXTS] = {&o->url,          &o->ca_file,        &o->bind_dn,        &o->bind_password,
-                                 &o->base_dn,      &o->user_filter,    &o->name_attribute, &o->group_base_dn,
-                                 &o->group_filter, &o->group_attribute};
-
-    memcpy(out, texts, sizeof texts);
-}
-
-/* The texts of `o` as copies; false: out of memory, and some are there. */
-static bool copy_texts(struct directory_opts *o)
-{
-    const char **texts[TEXTS];
-    bool good = true;
-
-    list_texts(o, texts);
-    for (size_t i = 0; i < TEXTS; i++) {
-        *texts[i] = str_copy(*texts[i]);
-        good = good && *texts[i];
-    }
-    return good;
-}
-
 enum err directory_create(const struct directory_opts *opts, struct resolver *resolver, const struct clock *clock,
                           struct directory **out, struct errctx *ec)
 {
@@ -102,12 +77,8 @@ enum err directory_create(const struct directory_opts *opts, struct resolver *re
     d->opts = *opts;
     d->resolver = resolver;
     d->clock = clock;
-    if (!copy_texts(&d->opts))
-        e = err_set(ec, ERR_NOMEM, "out of memory for the directory");
-    else if ((e = urls_parse(opts->url, d->urls, &d->url_count, ec)))
-        e = err_wrap(ec, e, "shardwheel.ldap.url");
-    else
-        e = check_opts(opts, ec);
+    e = urls_parse(opts->url, d->urls, &d->url_count, ec);
+    e = e ? err_wrap(ec, e, "shardwheel.ldap.url") : check_opts(opts, ec);
     if (e) {
         directory_destroy(d);
         return e;
@@ -124,14 +95,6 @@ void directory_stop(struct directory *d)
 
 void directory_destroy(struct directory *d)
 {
-    if (!d)
-        return;
-    const char **texts[TEXTS];
-    if (d->opts.bind_password)
-        explicit_bzero((char *)d->opts.bind_password, strlen(d->opts.bind_password));
-    list_texts(&d->opts, texts);
-    for (size_t i = 0; i < TEXTS; i++)
-        free((char *)*texts[i]);
     free(d);
 }
 

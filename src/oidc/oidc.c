@@ -64,25 +64,6 @@ static enum err check_opts(const struct oidc_opts *opts, struct errctx *ec)
     return ERR_OK;
 }
 
-/* Copies of all texts, in one piece of memory. */
-static bool copy_opts(const struct oidc_opts *from, struct oidc *o)
-{
-    const char **texts[] = {&o->opts.issuer,      &o->opts.client_id,     &o->opts.client_secret, &o->opts.scopes,
-                            &o->opts.name_claims, &o->opts.groups_claims, &o->opts.redirect_uri,  &o->opts.ca};
-    struct buf all = {0};
-    size_t at = 0;
-
-    o->opts = *from;
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        buf_append(&all, *texts[i], strlen(*texts[i]) + 1);
-    o->memory = buf_take(&all);
-    for (size_t i = 0; o->memory && i < ARRAY_LEN(texts); i++) {
-        *texts[i] = o->memory + at;
-        at += strlen(*texts[i]) + 1;
-    }
-    return o->memory != NULL;
-}
-
 enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, const struct clock *clock,
                      struct oidc **out, struct errctx *ec)
 {
@@ -91,16 +72,14 @@ enum err oidc_create(const struct oidc_opts *opts, struct resolver *resolver, co
     if (e)
         return e;
     struct oidc *o = calloc(1, sizeof *o);
-    if (!o || !copy_opts(opts, o)) {
-        free(o);
+    if (!o)
         return err_set(ec, ERR_NOMEM, "out of memory for OpenID Connect");
-    }
     e = fetch_begin(ec);
     if (e) {
-        free(o->memory);
         free(o);
         return e;
     }
+    o->opts = *opts;
     o->clock = clock;
     o->places_mono_ms = o->asked_mono_ms = -1;
     atomic_init(&o->stopped, false);
@@ -127,7 +106,6 @@ void oidc_destroy(struct oidc *o)
     fetch_end();
     mutex_fini(&o->lock);
     free(o->keys);
-    free(o->memory);
     free(o);
 }
 

@@ -16,8 +16,7 @@ struct oidc_places {
 };
 
 struct oidc {
-    struct oidc_opts opts;     /* [const] texts are ours */
-    char *memory;              /* [const] of these */
+    struct oidc_opts opts;     /* [const] */
     const struct clock *clock; /* [const] */
     struct fetcher fetcher;    /* [const] */
     _Atomic bool stopped;      /* [atomic] set once; relaxed: nothing else is told by it */
