@@ -80,12 +80,10 @@ static enum err look_at_told(struct doctor *d, struct errctx *ec)
 static enum err check_alarms(struct doctor *d, struct errctx *ec)
 {
     bool mails = d->config->mail_host[0] && (d->config->mail_from[0] || d->config->mail_username[0]);
-    struct job_survey *survey = NULL;
+    struct job_survey *survey = d->survey;
     size_t used = 0;
-    enum err e = survey_jobs(d, &survey, ec);
+    enum err e = look_at_channels(d, &used, ec);
 
-    if (!e)
-        e = look_at_channels(d, &used, ec);
     if (!e)
         e = look_at_told(d, ec);
     if (e)
@@ -251,7 +249,7 @@ const struct doctor_check doctor_alarm_checks[] = {
     {"alarms", "Alarms can be sent.",
      (const char *const[]){"alarm_mail_off", "alarm_address_bad", "alarm_channel_unused", "alarm_channel_failing",
                            "alarm_setting_wrong", "alarm_nobody", NULL},
-     DOCTOR_TABLES, check_alarms},
+     DOCTOR_JOBS, check_alarms},
     {"runs", "No job only fails, and runs do not accumulate.", (const char *const[]){"runs_pile_up", "runs_fail", NULL},
      DOCTOR_TABLES, check_runs},
     {0},

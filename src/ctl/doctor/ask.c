@@ -368,7 +368,6 @@ enum err executors_ask(struct doctor *d, struct errctx *ec)
         .tls = {.verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key}};
     struct executor_networks *networks = NULL;
     struct executor_places places = {0};
-    struct job_survey *survey = NULL;
     struct resolver *resolver = NULL;
     enum err e;
 
@@ -376,18 +375,18 @@ enum err executors_ask(struct doctor *d, struct errctx *ec)
         doctor_tell(d, DOCTOR_OK, "executors", NULL, NULL, "Executors were not called: use --ask-executors.");
         return ERR_OK;
     }
-    e = survey_jobs(d, &survey, ec);
+    e = survey_jobs(d, ec);
     if (!e)
         e = executor_networks_create(config->executor_networks, &networks, ec);
     if (!e)
         e = resolver_create(d->clock, &resolver, ec);
     if (!e)
-        e = executor_places_make(&survey->groups, &places, ec);
+        e = executor_places_make(&d->survey->groups, &places, ec);
     if (!e)
         e = http_client_create(d->clock, resolver, &a.client, ec);
     if (!e) {
         http_client_set_networks(a.client, networks);
-        e = ask(&a, &survey->groups, &places, ec);
+        e = ask(&a, &d->survey->groups, &places, ec);
     }
     http_client_destroy(a.client);
     executor_places_fini(&places);

@@ -49,7 +49,7 @@ struct doctor {
     struct node_row *nodes; /* also those that are silent: node_is_silent */
     size_t node_count;
     struct cluster_status status; /* without counts of fires */
-    struct job_survey *survey;    /* of all jobs, once a check has asked for it; NULL before. See jobs.h */
+    struct job_survey *survey;    /* of all jobs, once a check needs it; NULL before. See survey.h */
 };
 
 /* What a check needs: where that is missing, it is left out, and who found it missing has told so. */
@@ -57,6 +57,7 @@ enum doctor_needs {
     DOCTOR_NOTHING,  /* the settings alone */
     DOCTOR_DATABASE, /* a session */
     DOCTOR_TABLES,   /* tables of the original and of ours, of a version that this program knows */
+    DOCTOR_JOBS,     /* the same, and the survey */
 };
 
 struct doctor_check {
@@ -109,6 +110,8 @@ MUST_CHECK enum err doctor_look_number(struct doctor *d, int64_t *out, struct er
 PRINTF_LIKE(4, 5)
 MUST_CHECK enum err doctor_add_rows(struct doctor *d, struct words *out, struct errctx *ec, const char *statement, ...);
 
-size_t doctor_count_live(const struct doctor *d); /* nodes that give signs of life */
+/* Nodes that give signs of life: how many; that behind `after` (NULL: the first), or NULL. */
+size_t doctor_count_live(const struct doctor *d);
+const struct node_row *doctor_next_live(const struct doctor *d, const struct node_row *after);
 
 #endif

@@ -3,8 +3,6 @@
 #include "ctl/doctor/check.h"
 #include "ctl/parts.h"
 
-#include "shardwheel/admin/cluster.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +29,7 @@ static enum err measure_here(struct doctor *d, int64_t *ahead_ms, int64_t *doubt
 
 static void tell_node(struct doctor *d, const struct node_row *node)
 {
-    if (node_is_silent(node, d->now_ms) || llabs(node->clock_ms) <= CLOCK_NOTED_MS)
+    if (llabs(node->clock_ms) <= CLOCK_NOTED_MS)
         return;
     doctor_tell(d, llabs(node->clock_ms) > CLOCK_FAR_MS ? DOCTOR_CRITICAL : DOCTOR_WARNING, "clock_node",
                 place_of("node", node->node).text,
@@ -51,8 +49,8 @@ static enum err check_clocks(struct doctor *d, struct errctx *ec)
         doctor_tell(d, DOCTOR_NOTE, "clock_here", NULL, NULL,
                     "The clock of this machine is %.1f s %s the database's. This is important if a node runs here.",
                     (double)llabs(ahead_ms) / 1000.0, ahead_ms > 0 ? "ahead of" : "behind");
-    for (size_t i = 0; i < d->node_count; i++)
-        tell_node(d, &d->nodes[i]);
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;)
+        tell_node(d, node);
     return ERR_OK;
 }
 

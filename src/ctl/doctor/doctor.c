@@ -18,7 +18,8 @@ static bool has_needs(const struct doctor *d, enum doctor_needs needs)
     switch (needs) {
     case DOCTOR_NOTHING: return true;
     case DOCTOR_DATABASE: return d->session != NULL;
-    case DOCTOR_TABLES: return d->has_tables;
+    case DOCTOR_TABLES:
+    case DOCTOR_JOBS: return d->has_tables;
     }
     return false;
 }
@@ -61,7 +62,10 @@ static void run_check(struct doctor *d, const struct doctor_check *check)
         report_leave_out(&d->report, check->code);
         return;
     }
-    e = check->run(d, &ec);
+    if (check->needs == DOCTOR_JOBS)
+        e = survey_jobs(d, &ec);
+    if (!e)
+        e = check->run(d, &ec);
     if (e)
         doctor_tell(d, DOCTOR_UNKNOWN, COULD_NOT_LOOK, check->code, NULL, "This check failed: %s.", ec.text);
     if (e == ERR_LOST)

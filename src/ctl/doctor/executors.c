@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shardwheel/admin/cluster.h"
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/executor/request.h"
 
@@ -18,9 +17,9 @@ static bool is_node(const struct doctor *d, const char *address)
     char mine[300], theirs[300];
     size_t len;
 
-    for (size_t i = 0; i < d->node_count; i++) {
-        if (!node_is_silent(&d->nodes[i], d->now_ms) && place_take_host(address, theirs, sizeof theirs, &len) &&
-            place_take_host(d->nodes[i].url, mine, sizeof mine, &len) && !strcmp(mine, theirs))
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;) {
+        if (place_take_host(address, theirs, sizeof theirs, &len) &&
+            place_take_host(node->url, mine, sizeof mine, &len) && !strcmp(mine, theirs))
             return true;
     }
     return false;
@@ -32,13 +31,11 @@ static bool are_nodes_apart(const struct doctor *d)
     char first[300] = "", other[300];
     size_t first_len = 0, len;
 
-    for (size_t i = 0; i < d->node_count; i++) {
-        if (node_is_silent(&d->nodes[i], d->now_ms))
-            continue;
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;) {
         if (!first[0]) {
-            if (!place_take_host(d->nodes[i].url, first, sizeof first, &first_len))
+            if (!place_take_host(node->url, first, sizeof first, &first_len))
                 first[0] = '\0';
-        } else if (place_take_host(d->nodes[i].url, other, sizeof other, &len) &&
+        } else if (place_take_host(node->url, other, sizeof other, &len) &&
                    (len != first_len || strncmp(first, other, len) != 0)) {
             return true;
         }
@@ -110,13 +107,10 @@ static enum err check_addresses(struct doctor *d, struct errctx *ec)
 {
     struct executor_networks *networks = NULL;
     struct executor_places places = {0};
-    struct job_survey *survey = NULL;
-    enum err e = survey_jobs(d, &survey, ec);
+    enum err e = executor_networks_create(d->config->executor_networks, &networks, ec);
 
     if (!e)
-        e = executor_networks_create(d->config->executor_networks, &networks, ec);
-    if (!e)
-        e = executor_places_make(&survey->groups, &places, ec);
+        e = executor_places_make(&d->survey->groups, &places, ec);
     if (!e)
         judge_places(d, &places, networks);
     executor_places_fini(&places);
@@ -128,7 +122,7 @@ const struct doctor_check doctor_executor_checks[] = {
     {"addresses", "Addresses of executors can be called, and each belongs to one group.",
      (const char *const[]){"address_unusable", "address_forbidden", "address_of_node", "address_loopback",
                            "address_twice", "registry_unclaimed", NULL},
-     DOCTOR_TABLES, check_addresses},
+     DOCTOR_JOBS, check_addresses},
     {"executors", "Executors answer, and can run their jobs.",
      (const char *const[]){"executor_silent", "executor_strange", "executor_token", "executor_open", "executor_no_glue",
                            "executor_mixes", "executor_null_param", "executor_old", "executor_not_asked", NULL},

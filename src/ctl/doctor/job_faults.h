@@ -40,6 +40,11 @@ enum job_fault {
     FAULT_BACK_OLD,     /* xxl-job-admin up to 3.0 reads the schedule otherwise */
     FAULT_BACK_MIDDLE,  /* ... 3.1 to 3.3 */
     FAULT_BACK_ROW,     /* a Java admin leaves its rows open for ever */
+    JUDGE_FAULTS,       /* those above are found by judge_job, those below with all jobs in view */
+    FAULT_NO_GROUP = JUDGE_FAULTS,
+    FAULT_CHILD_MISSING,
+    FAULT_CHILD_ILLEGAL,
+    FAULT_CHILD_CIRCLE,
     JOB_FAULTS
 };
 
@@ -57,7 +62,7 @@ struct judge {
     size_t zone_count;
 };
 void judge_fini(struct judge *j); /* the zones of jobs alone */
-/* Bits 1 << enum job_fault. */
+/* Bits 1 << enum job_fault, below JUDGE_FAULTS. */
 uint32_t judge_job(struct judge *j, const struct job_view *job);
 /* What other engines make of an expression that ours takes: bits of FAULT_BACK_OLD and FAULT_BACK_MIDDLE. */
 uint32_t judge_going_back(const char *cron);

@@ -9,7 +9,7 @@
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
-enum topic { TOPIC_SCHEDULE, TOPIC_RUN, TOPIC_BACK };
+enum topic { TOPIC_SCHEDULE, TOPIC_RUN, TOPIC_GROUP, TOPIC_CHILDREN, TOPIC_BACK };
 
 /* `what` is followed by the number and the names of the jobs. */
 static const struct fault {
@@ -67,6 +67,18 @@ static const struct fault {
      "used",
      NULL},
 
+    {FAULT_NO_GROUP, TOPIC_GROUP, DOCTOR_WARNING, "job_no_group",
+     "The executor group of started jobs does not exist: every fire fails",
+     "Move them to another group, or stop them."},
+
+    {FAULT_CHILD_MISSING, TOPIC_CHILDREN, DOCTOR_WARNING, "child_missing", "Child jobs of jobs do not exist",
+     "Remove the ids from child_jobid, or create the jobs."},
+    {FAULT_CHILD_ILLEGAL, TOPIC_CHILDREN, DOCTOR_WARNING, "child_illegal", "Child jobs of jobs are not valid ids",
+     "Write ids, separated by commas, into child_jobid."},
+    {FAULT_CHILD_CIRCLE, TOPIC_CHILDREN, DOCTOR_WARNING, "child_circle",
+     "Jobs start each other in a loop: it ends after 100 rounds, and never in a Java admin",
+     "Break the loop: remove one of the jobs from child_jobid of another."},
+
     {FAULT_BACK_OLD, TOPIC_BACK, DOCTOR_NOTE, "back_schedule_old",
      "A Java admin up to 3.0 understands the schedule of jobs differently, or refuses it (lists with L or W, rates "
      "above 2147483 s)",
@@ -79,27 +91,32 @@ static const struct fault {
      "A Java admin fires jobs without a glue_updatetime, and leaves their rows open forever", NULL},
 };
 
-static enum err tell_faults(struct doctor *d, enum topic topic, struct errctx *ec)
+static enum err tell_faults(struct doctor *d, enum topic topic)
 {
-    struct job_survey *survey = NULL;
-    enum err e = survey_jobs(d, &survey, ec);
-
-    for (size_t i = 0; i < ARRAY_LEN(faults) && !e; i++) {
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
         if (faults[i].topic == topic)
             doctor_tell_list(d, faults[i].level, faults[i].code, "xxl_job_info", faults[i].change, faults[i].what,
-                             &survey->faults[faults[i].fault]);
+                             &d->survey->faults[faults[i].fault]);
     }
-    return e;
+    return ERR_OK;
 }
 
 static enum err check_schedules(struct doctor *d, struct errctx *ec)
 {
-    return tell_faults(d, TOPIC_SCHEDULE, ec);
+    (void)ec;
+    return tell_faults(d, TOPIC_SCHEDULE);
 }
 
 static enum err check_runs(struct doctor *d, struct errctx *ec)
 {
-    return tell_faults(d, TOPIC_RUN, ec);
+    (void)ec;
+    return tell_faults(d, TOPIC_RUN);
+}
+
+static enum err check_children(struct doctor *d, struct errctx *ec)
+{
+    (void)ec;
+    return tell_faults(d, TOPIC_CHILDREN);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -114,48 +131,23 @@ static void add_group(struct words *list, const struct group_row *row, int64_t r
 
 static enum err check_groups(struct doctor *d, struct errctx *ec)
 {
+    const struct job_survey *survey = d->survey;
     struct words silent = {0}, empty = {0};
-    struct job_survey *survey = NULL;
-    enum err e = survey_jobs(d, &survey, ec);
 
-    if (e)
-        return e;
+    (void)ec;
     for (size_t i = 0; i < survey->groups.count; i++) {
         const struct group_row *row = &survey->groups.rows[i];
 
         if (survey->facts[i].running && !survey->facts[i].addresses)
             add_group(row->manual ? &empty : &silent, row, survey->facts[i].running);
     }
-    doctor_tell_list(d, DOCTOR_WARNING, "job_no_group", "xxl_job_info", "Move them to another group, or stop them.",
-                     "The executor group of started jobs does not exist: every fire fails", &survey->no_group);
+    (void)tell_faults(d, TOPIC_GROUP);
     doctor_tell_list(d, DOCTOR_WARNING, "group_silent", "xxl_job_group",
                      "Start the executor, or check its log: AppName, addresses of the nodes, token.",
                      "Groups with started jobs, but without a registered executor", &silent);
     doctor_tell_list(d, DOCTOR_WARNING, "group_empty", "xxl_job_group",
                      "Enter the addresses, or make the group automatic.",
                      "Groups with started jobs, whose manual list has no address", &empty);
-    return ERR_OK;
-}
-
-/* ---- children ---------------------------------------------------------------------------------------------------- */
-
-static enum err check_children(struct doctor *d, struct errctx *ec)
-{
-    struct job_survey *survey = NULL;
-    enum err e = survey_jobs(d, &survey, ec);
-
-    if (e)
-        return e;
-    doctor_tell_list(d, DOCTOR_WARNING, "child_missing", "xxl_job_info",
-                     "Remove the ids from child_jobid, or create the jobs.", "Child jobs of jobs do not exist",
-                     &survey->child_faults[CHILD_FAULT_MISSING]);
-    doctor_tell_list(d, DOCTOR_WARNING, "child_illegal", "xxl_job_info",
-                     "Write ids, separated by commas, into child_jobid.", "Child jobs of jobs are not valid ids",
-                     &survey->child_faults[CHILD_FAULT_ILLEGAL]);
-    doctor_tell_list(d, DOCTOR_WARNING, "child_circle", "xxl_job_info",
-                     "Break the loop: remove one of the jobs from child_jobid of another.",
-                     "Jobs start each other in a loop: it ends after 100 rounds, and never in a Java admin",
-                     &survey->child_faults[CHILD_FAULT_CIRCLE]);
     return ERR_OK;
 }
 
@@ -177,7 +169,7 @@ static enum err check_going_back(struct doctor *d, struct errctx *ec)
     if (roles)
         doctor_tell(d, DOCTOR_NOTE, "back_roles", "shardwheel_role", NULL,
                     "Users with the roles reader and runner (%" PRId64 ") see nothing in a Java admin.", roles);
-    return tell_faults(d, TOPIC_BACK, ec);
+    return tell_faults(d, TOPIC_BACK);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -187,18 +179,18 @@ const struct doctor_check doctor_job_checks[] = {
      (const char *const[]){"job_cron_broken", "job_cron_over", "job_zone_unknown", "job_schedule_none",
                            "job_rate_broken", "job_validity_over", "job_left_behind", "job_next_far",
                            "job_cannot_start", NULL},
-     DOCTOR_TABLES, check_schedules},
+     DOCTOR_JOBS, check_schedules},
     {"job_runs", "Every started job has something to run.",
      (const char *const[]){"job_no_handler", "job_no_source", "job_glue_unknown", "job_glue_off", "job_no_route",
                            "job_param_long", "job_word_unknown", NULL},
-     DOCTOR_TABLES, check_runs},
+     DOCTOR_JOBS, check_runs},
     {"job_groups", "Every started job has executors.",
-     (const char *const[]){"job_no_group", "group_silent", "group_empty", NULL}, DOCTOR_TABLES, check_groups},
+     (const char *const[]){"job_no_group", "group_silent", "group_empty", NULL}, DOCTOR_JOBS, check_groups},
     {"children", "All child jobs exist, and no job starts itself.",
-     (const char *const[]){"child_missing", "child_illegal", "child_circle", NULL}, DOCTOR_TABLES, check_children},
+     (const char *const[]){"child_missing", "child_illegal", "child_circle", NULL}, DOCTOR_JOBS, check_children},
     {"going_back", "A Java admin could take over, and would do the same.",
      (const char *const[]){"back_settings", "back_roles", "back_schedule_old", "back_schedule_middle", "back_row_open",
                            NULL},
-     DOCTOR_TABLES, check_going_back},
+     DOCTOR_JOBS, check_going_back},
     {0},
 };

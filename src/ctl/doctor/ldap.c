@@ -8,47 +8,29 @@
 #include <string.h>
 #include <strings.h>
 
-/* What is wrong, by the answer. */
-struct fault {
+/* What is wrong, by the answer; of all others the last one. */
+static const struct fault {
+    enum directory_answer answer;
     const char *code;
     const char *key; /* where to change it */
     const char *change;
+} faults[] = {
+    {DIRECTORY_AWAY, "ldap_unreachable", "shardwheel.ldap.url",
+     "Check host and port, firewalls, and the server. Local users can log in meanwhile."},
+    {DIRECTORY_NO_HOST, "ldap_certificate_host", "shardwheel.ldap.url",
+     "Use a host name that the certificate of the server is for."},
+    {DIRECTORY_NO_TRUST, "ldap_certificate", "shardwheel.ldap.ca-file",
+     "Set the file to the CA of the server, or renew the certificate there."},
+    {DIRECTORY_NO_TLS, "ldap_tls", "shardwheel.ldap.url",
+     "Use ldaps:// with a port of TLS, and ldap:// with StartTLS. Check the CA file."},
+    {DIRECTORY_NO_BIND, "ldap_bind", "shardwheel.ldap.bind-dn", "Correct the DN or the password of the account."},
+    {DIRECTORY_NO_BASE, "ldap_base", "shardwheel.ldap.base-dn",
+     "Correct base-dn or group-base-dn, or let the account read there."},
+    {DIRECTORY_NOBODY, "ldap_nobody", "shardwheel.ldap.user-filter",
+     "Correct the filter, the base DN, or the rights of the account."},
+    {DIRECTORY_NO_FILTER, "ldap_filter", "shardwheel.ldap.user-filter", "Correct user-filter or group-filter."},
+    {DIRECTORY_STRANGE, "ldap_error", "shardwheel.ldap.url", "Look into the log of the LDAP server."},
 };
-
-static struct fault find_fault(enum directory_answer answer)
-{
-    switch (answer) {
-    case DIRECTORY_AWAY:
-        return (struct fault){"ldap_unreachable", "shardwheel.ldap.url",
-                              "Check host and port, firewalls, and the server. Local users can log in meanwhile."};
-    case DIRECTORY_NO_HOST:
-        return (struct fault){"ldap_certificate_host", "shardwheel.ldap.url",
-                              "Use a host name that the certificate of the server is for."};
-    case DIRECTORY_NO_TRUST:
-        return (struct fault){"ldap_certificate", "shardwheel.ldap.ca-file",
-                              "Set the file to the CA of the server, or renew the certificate there."};
-    case DIRECTORY_NO_TLS:
-        return (struct fault){"ldap_tls", "shardwheel.ldap.url",
-                              "Use ldaps:// with a port of TLS, and ldap:// with StartTLS. Check the CA file."};
-    case DIRECTORY_NO_BIND:
-        return (struct fault){"ldap_bind", "shardwheel.ldap.bind-dn", "Correct the DN or the password of the account."};
-    case DIRECTORY_NO_BASE:
-        return (struct fault){"ldap_base", "shardwheel.ldap.base-dn",
-                              "Correct base-dn or group-base-dn, or let the account read there."};
-    case DIRECTORY_NOBODY:
-        return (struct fault){"ldap_nobody", "shardwheel.ldap.user-filter",
-                              "Correct the filter, the base DN, or the rights of the account."};
-    case DIRECTORY_NO_FILTER:
-        return (struct fault){"ldap_filter", "shardwheel.ldap.user-filter", "Correct user-filter or group-filter."};
-    case DIRECTORY_YES:
-    case DIRECTORY_WRONG:
-    case DIRECTORY_EXPIRED:
-    case DIRECTORY_SEVERAL:
-    case DIRECTORY_STRANGE:
-    case DIRECTORY_BROKEN: break;
-    }
-    return (struct fault){"ldap_error", "shardwheel.ldap.url", "Look into the log of the LDAP server."};
-}
 
 static void tell_settings(struct doctor *d)
 {
@@ -70,12 +52,12 @@ static enum err ask(struct doctor *d, const struct directory_opts *opts, struct 
     if (e)
         return e;
     enum directory_answer answer = directory_check(directory, ec);
-    if (answer) {
-        struct fault fault = find_fault(answer);
-
-        doctor_tell(d, DOCTOR_WARNING, fault.code, fault.key, fault.change,
+    const struct fault *fault = faults;
+    while (fault->answer != answer && fault + 1 < faults + ARRAY_LEN(faults))
+        fault++;
+    if (answer)
+        doctor_tell(d, DOCTOR_WARNING, fault->code, fault->key, fault->change,
                     "Users of the LDAP server cannot log in: %s.", ec->text);
-    }
     directory_destroy(directory);
     return ERR_OK;
 }

@@ -16,12 +16,21 @@
 #define WISH_OLD_S 60
 #define JUST_STARTED_MS 30000
 
+const struct node_row *doctor_next_live(const struct doctor *d, const struct node_row *after)
+{
+    for (size_t i = after ? (size_t)(after - d->nodes) + 1 : 0; i < d->node_count; i++) {
+        if (!node_is_silent(&d->nodes[i], d->now_ms))
+            return &d->nodes[i];
+    }
+    return NULL;
+}
+
 size_t doctor_count_live(const struct doctor *d)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < d->node_count; i++)
-        n += !node_is_silent(&d->nodes[i], d->now_ms);
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;)
+        n++;
     return n;
 }
 
@@ -33,12 +42,9 @@ static void tell_versions(struct doctor *d)
     bool differ = false, ours = true;
     const char *first = NULL;
 
-    for (size_t i = 0; i < d->node_count; i++) {
-        const struct node_row *node = &d->nodes[i];
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;) {
         char text[220];
 
-        if (node_is_silent(node, d->now_ms))
-            continue;
         first = first ? first : node->version;
         differ = differ || strcmp(first, node->version) != 0;
         ours = ours && !strcmp(node->version, SHARDWHEEL_VERSION);
@@ -56,8 +62,8 @@ static void tell_versions(struct doctor *d)
 
 static bool is_name_live(const struct doctor *d, const char *name)
 {
-    for (size_t i = 0; i < d->node_count; i++) {
-        if (!strcmp(d->nodes[i].node, name) && !node_is_silent(&d->nodes[i], d->now_ms))
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;) {
+        if (!strcmp(node->node, name))
             return true;
     }
     return false;
@@ -118,9 +124,9 @@ static bool has_just_started(const struct doctor *d)
 {
     int64_t oldest_ms = d->now_ms;
 
-    for (size_t i = 0; i < d->node_count; i++) {
-        if (!node_is_silent(&d->nodes[i], d->now_ms) && d->nodes[i].started_ms < oldest_ms)
-            oldest_ms = d->nodes[i].started_ms;
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;) {
+        if (node->started_ms < oldest_ms)
+            oldest_ms = node->started_ms;
     }
     return d->now_ms - oldest_ms < JUST_STARTED_MS;
 }

@@ -3,28 +3,18 @@
 #include "ctl/doctor/check.h"
 
 #include "ctl/doctor/dial.h"
-#include "shardwheel/admin/cluster.h"
+#include "ctl/remote/remote.h"
 
-#include <json-c/json.h>
 #include <string.h>
 
 #define PAGE_MS 2000
 #define NODES_MAX 64 /* further ones are left out */
 
-/* NULL: there is none. */
-static struct json_object *find(struct json_object *object, const char *name)
-{
-    struct json_object *member = NULL;
-
-    json_object_object_get_ex(object, name, &member);
-    return member;
-}
-
 static void tell_health(struct doctor *d, const char *where, struct json_object *health)
 {
-    struct json_object *components = find(health, "components");
-    struct json_object *reason = find(find(components, "schedule"), "reason");
-    const char *session = json_object_get_string(find(find(components, "coordination"), "status"));
+    struct json_object *components = remote_find(health, "components");
+    struct json_object *reason = remote_find(remote_find(components, "schedule"), "reason");
+    const char *session = json_object_get_string(remote_find(remote_find(components, "coordination"), "status"));
 
     if (reason)
         doctor_tell(d, DOCTOR_CRITICAL, "node_unhealthy", where, "See docs/operations.md, \"What happens when\".",
@@ -44,7 +34,7 @@ static void compare_settings(struct doctor *d, const char *where, struct json_ob
 
     json_object_object_foreach(first, name, there)
     {
-        struct json_object *here = find(settings, name);
+        struct json_object *here = remote_find(settings, name);
 
         if (here && !json_object_equal(there, here))
             buf_printf(&differ, "%s%s is %s there and %s here", differ.len ? ", " : "", name,
@@ -125,13 +115,10 @@ static enum err check_pages(struct doctor *d, struct errctx *ec)
     size_t looked = 0;
     enum err e = ERR_OK;
 
-    for (size_t i = 0; i < d->node_count && looked < NODES_MAX && !e; i++) {
-        const struct node_row *node = &d->nodes[i];
+    for (const struct node_row *node = NULL; looked < NODES_MAX && (node = doctor_next_live(d, node)) != NULL;) {
         struct place_text where = place_of("node", node->node);
         struct json_object *health, *settings;
 
-        if (node_is_silent(node, d->now_ms))
-            continue;
         if (clock_mono_ms(d->clock) >= d->deadline_mono_ms) {
             e = err_set(ec, ERR_TIMEOUT, "no time was left for all nodes");
             break;
@@ -142,7 +129,7 @@ static enum err check_pages(struct doctor *d, struct errctx *ec)
             continue;
         tell_health(d, where.text, health);
         tell_console(d, where.text, node);
-        settings = find(health, "settings");
+        settings = remote_find(health, "settings");
         if (first && settings)
             compare_settings(d, where.text, settings, first, first_node);
         if (!first && json_object_is_type(settings, json_type_object)) {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shardwheel/admin/cluster.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/names.h"
@@ -123,7 +122,7 @@ static bool take_children(struct reading *r, const struct job_view *job)
             return false;
     }
     if (illegal)
-        words_add_named(&r->out->child_faults[CHILD_FAULT_ILLEGAL], job->id, job->name);
+        words_add_named(&r->out->faults[FAULT_CHILD_ILLEGAL], job->id, job->name);
     return true;
 }
 
@@ -189,9 +188,9 @@ static enum err judge_children(struct reading *r, struct errctx *ec)
             add_id(&circle, r->ids[i]);
     }
     if (!e)
-        e = survey_name_jobs(r->d, missing.first, missing.count, &r->out->child_faults[CHILD_FAULT_MISSING], ec);
+        e = survey_name_jobs(r->d, missing.first, missing.count, &r->out->faults[FAULT_CHILD_MISSING], ec);
     if (!e)
-        e = survey_name_jobs(r->d, circle.first, circle.count, &r->out->child_faults[CHILD_FAULT_CIRCLE], ec);
+        e = survey_name_jobs(r->d, circle.first, circle.count, &r->out->faults[FAULT_CHILD_CIRCLE], ec);
     free(edges);
     free(is_in_circle);
     return e;
@@ -231,7 +230,7 @@ static void count_group(struct job_survey *out, const struct job_view *job)
     if (found)
         out->facts[found - out->groups.rows].running++;
     else
-        words_add_named(&out->no_group, job->id, job->name);
+        words_add_named(&out->faults[FAULT_NO_GROUP], job->id, job->name);
 }
 
 static bool take_job(struct reading *r, const struct job_view *job)
@@ -239,7 +238,7 @@ static bool take_job(struct reading *r, const struct job_view *job)
     struct job_survey *out = r->out;
     uint32_t faults = judge_job(&r->judge, job);
 
-    for (int i = 0; i < JOB_FAULTS; i++) {
+    for (int i = 0; i < JUDGE_FAULTS; i++) {
         if (faults & UINT32_C(1) << i)
             words_add_named(&out->faults[i], job->id, job->name);
     }
@@ -306,8 +305,8 @@ static enum err load_zone(struct doctor *d, struct zone **out, struct errctx *ec
 
 static bool is_planned(const struct doctor *d)
 {
-    for (size_t i = 0; i < d->node_count; i++) {
-        if (!node_is_silent(&d->nodes[i], d->now_ms) && d->nodes[i].owned > 0)
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;) {
+        if (node->owned > 0)
             return true;
     }
     return false;
@@ -343,20 +342,19 @@ static enum err read_all(struct doctor *d, struct job_survey *out, struct errctx
     return e;
 }
 
-enum err survey_jobs(struct doctor *d, struct job_survey **out, struct errctx *ec)
+enum err survey_jobs(struct doctor *d, struct errctx *ec)
 {
-    enum err e = ERR_OK;
+    struct job_survey *made;
+    enum err e;
 
-    if (!d->survey) {
-        struct job_survey *made = calloc(1, sizeof *made);
-
-        e = made ? read_all(d, made, ec) : err_set(ec, ERR_NOMEM, "out of memory");
-        if (e)
-            survey_destroy(made);
-        else
-            d->survey = made;
-    }
-    *out = d->survey;
+    if (d->survey)
+        return ERR_OK;
+    made = calloc(1, sizeof *made);
+    e = made ? read_all(d, made, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    if (e)
+        survey_destroy(made);
+    else
+        d->survey = made;
     return e;
 }
 

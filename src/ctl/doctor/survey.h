@@ -14,8 +14,6 @@
 #include "ctl/doctor/job_faults.h"
 #include "ctl/doctor/words.h"
 
-enum child_fault { CHILD_FAULT_MISSING, CHILD_FAULT_ILLEGAL, CHILD_FAULT_CIRCLE, CHILD_FAULTS };
-
 struct group_facts {
     int64_t running; /* jobs of it */
     size_t addresses;
@@ -24,15 +22,13 @@ struct group_facts {
 struct job_survey {
     int64_t jobs, running;
     struct words faults[JOB_FAULTS];
-    struct words child_faults[CHILD_FAULTS];
-    struct words no_group; /* jobs that run */
     struct words mailed;   /* jobs that run and name mail addresses */
     struct words bad_mail; /* ... one of which is none */
     struct group_list groups;
     struct group_facts *facts; /* of the groups, in their order */
 };
-/* Once; later calls borrow what is there. */
-MUST_CHECK enum err survey_jobs(struct doctor *d, struct job_survey **out, struct errctx *ec);
+/* Makes d->survey, once. */
+MUST_CHECK enum err survey_jobs(struct doctor *d, struct errctx *ec);
 /* Adds so many jobs, the first of them with their names. */
 MUST_CHECK enum err survey_name_jobs(struct doctor *d, const int64_t *ids, size_t count, struct words *out,
                                      struct errctx *ec);

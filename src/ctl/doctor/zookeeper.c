@@ -3,7 +3,6 @@
 #include "ctl/doctor/check.h"
 
 #include "ctl/doctor/dial.h"
-#include "shardwheel/admin/cluster.h"
 #include "shardwheel/coord.h"
 
 #include <inttypes.h>
@@ -102,10 +101,8 @@ static void tell_members(struct doctor *d, const struct coord_probe *probe)
     struct words missing = {0};
     size_t live = 0, there = 0;
 
-    for (size_t i = 0; i < d->node_count; i++) {
-        const struct node_row *node = &d->nodes[i];
-
-        if (node_is_silent(node, d->now_ms) || node->drain)
+    for (const struct node_row *node = NULL; (node = doctor_next_live(d, node)) != NULL;) {
+        if (node->drain)
             continue;
         live++;
         if (has_member(probe, node->node))
