@@ -85,6 +85,11 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
     return e || !features.own_complete ? e : store_learn_hooks(c->session, ec);
 }
 
+enum err ctl_refused(enum err e, const struct refusal *r, struct errctx *ec)
+{
+    return e ? err_set(ec, e, "%s", r->text.text) : ERR_OK;
+}
+
 enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out, struct errctx *ec)
 {
     if (on_record[0])

@@ -12,11 +12,6 @@
 #define PAGE 200          /* flows that are read at once; with their documents, of at most 1 MB each */
 #define VERSIONS_SHOWN 20 /* of show */
 
-enum err ctl_refused(enum err e, const struct refusal *r, struct errctx *ec)
-{
-    return e ? err_set(ec, e, "%s", r->text.text) : ERR_OK;
-}
-
 enum err ctl_find_flow(struct ctl *c, const char *name, struct flow_rows *out, struct errctx *ec)
 {
     enum err e = store_load_flows_named(c->session, &name, 1, out, ec);

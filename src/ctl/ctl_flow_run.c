@@ -158,11 +158,9 @@ enum err ctl_list_flow_runs(struct ctl *c, struct errctx *ec)
         e = ctl_refused(admin_list_flow_runs(c->admin, &ctl_actor, &filter, RUNS_SHOWN, cards, &r), &r, ec);
     for (size_t i = 0; !e && i < cards->count; i++) {
         if (c->wanted->json) {
-            struct buf item = {0};
-            put_run_json(&cards->items[i], &item);
-            buf_printf(&lines, "%s\n%s}", i ? "," : "", item.len ? item.data : "{");
-            lines.failed = lines.failed || buf_failed(&item);
-            buf_fini(&item);
+            buf_puts(&lines, i ? ",\n{" : "\n{");
+            put_run_json(&cards->items[i], &lines);
+            buf_puts(&lines, "}");
         } else {
             put_run_line(c, &cards->items[i], &lines);
         }
@@ -188,25 +186,23 @@ static void put_step_json(const struct flow_run_whole *whole, size_t i, struct b
 {
     const struct flow_step_view *step = whole->steps[i];
     const struct flow_box *box = &whole->boxes[i];
-    struct buf item = {0};
 
-    ctl_put_text(&item, "name", box->name);
-    ctl_put_text(&item, "type", flow_step_kind_name(box->kind));
-    ctl_put_text(&item, "state", flow_state_name(step ? (enum flow_state)step->state : FLOW_WAITING));
-    ctl_put_int_or_null(&item, "job", box->job_id);
-    ctl_put_int_or_null(&item, "log", step ? step->log_id : 0);
-    ctl_put_int_or_null(&item, "childRun", step ? step->child_run : 0);
-    ctl_put_int(&item, "tries", step ? step->tries : 0);
-    ctl_put_int_or_null(&item, "startedMs", step ? step->started_ms : 0);
-    ctl_put_int_or_null(&item, "endedMs", step ? step->ended_ms : 0);
-    ctl_put_text(&item, "result", step ? step->result : NULL);
-    ctl_put_text(&item, "message", step ? step->message : NULL);
-    ctl_put_text(&item, "reason", whole->reasons[i]);
-    ctl_put_text(&item, "who", step ? step->who : NULL);
-    ctl_put_text(&item, "remark", step ? step->remark : NULL);
-    buf_printf(out, "%s\n%s}", i ? "," : "", item.len ? item.data : "{");
-    out->failed = out->failed || buf_failed(&item);
-    buf_fini(&item);
+    buf_puts(out, i ? ",\n{" : "\n{");
+    ctl_put_text(out, "name", box->name);
+    ctl_put_text(out, "type", flow_step_kind_name(box->kind));
+    ctl_put_text(out, "state", flow_state_name(step ? (enum flow_state)step->state : FLOW_WAITING));
+    ctl_put_int_or_null(out, "job", box->job_id);
+    ctl_put_int_or_null(out, "log", step ? step->log_id : 0);
+    ctl_put_int_or_null(out, "childRun", step ? step->child_run : 0);
+    ctl_put_int(out, "tries", step ? step->tries : 0);
+    ctl_put_int_or_null(out, "startedMs", step ? step->started_ms : 0);
+    ctl_put_int_or_null(out, "endedMs", step ? step->ended_ms : 0);
+    ctl_put_text(out, "result", step ? step->result : NULL);
+    ctl_put_text(out, "message", step ? step->message : NULL);
+    ctl_put_text(out, "reason", whole->reasons[i]);
+    ctl_put_text(out, "who", step ? step->who : NULL);
+    ctl_put_text(out, "remark", step ? step->remark : NULL);
+    buf_puts(out, "}");
 }
 
 /* Why it waits, what went wrong, how far it is, what somebody said. */

@@ -73,11 +73,9 @@ enum err ctl_show_job(struct ctl *c, struct errctx *ec)
     struct view v = {0};
     struct zone *own = NULL;
     struct refusal r = {0};
-    enum err e = admin_load_job(c->admin, &ctl_actor, c->wanted->job, &found, &r);
+    enum err e = ctl_refused(admin_load_job(c->admin, &ctl_actor, c->wanted->job, &found, &r), &r, ec);
 
-    if (e) {
-        err_set(ec, e, "%s", r.text.text);
-    } else {
+    if (!e) {
         job_settings_init(&none, c->wanted->job);
         v.row = &found.list.rows[0];
         v.settings = found.settings_count ? &found.settings[0] : &none;
@@ -158,9 +156,10 @@ enum err ctl_set_job(struct ctl *c, struct errctx *ec)
 
     if (e)
         return e;
-    e = admin_edit_job(c->admin, &ctl_actor, c->wanted->job, &(struct job_edit){.edit = edit, .arg = &editing}, &r);
+    e = ctl_refused(
+        admin_edit_job(c->admin, &ctl_actor, c->wanted->job, &(struct job_edit){.edit = edit, .arg = &editing}, &r), &r,
+        ec);
     if (!e)
         return ctl_show_job(c, ec);
-    err_set(ec, e, "%s", r.text.text);
     return r.kind == REFUSED_STATE ? err_wrap(ec, e, "job %" PRId64 " is started: stop it first", c->wanted->job) : e;
 }

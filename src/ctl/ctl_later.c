@@ -85,10 +85,7 @@ static void put_row_json(const struct later_row *row, struct buf *out)
     ctl_put_text(out, "kind", trigger_kind_name(row->kind));
     ctl_put_int(out, "dueSeconds", row->due_s);
     ctl_put_bool(out, "held", row->hold_until_s);
-    if (row->log_id)
-        ctl_put_int(out, "log", row->log_id);
-    else
-        ctl_put_null(out, "log");
+    ctl_put_int_or_null(out, "log", row->log_id);
     ctl_put_text(out, "addresses", row->addresses);
     ctl_put_text(out, "param", row->param);
     buf_puts(out, "}");

@@ -73,11 +73,9 @@ enum err ctl_explain(struct ctl *c, struct errctx *ec)
     from_s = to_s - RANGE_S;
     if (!e)
         e = ctl_take_instant(c->wanted, "from", c->zone, &from_s, ec);
-    if (!e) {
-        e = admin_explain_job(c->admin, &ctl_actor, c->wanted->job, from_s * 1000, to_s * 1000, &ex, &r);
-        if (e)
-            err_set(ec, e, "%s", r.text.text);
-    }
+    if (!e)
+        e = ctl_refused(admin_explain_job(c->admin, &ctl_actor, c->wanted->job, from_s * 1000, to_s * 1000, &ex, &r),
+                        &r, ec);
     if (!e && c->wanted->json)
         put_json(&ex, ex.until_ms >= to_s * 1000, &c->out);
     else if (!e)

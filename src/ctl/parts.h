@@ -79,6 +79,7 @@ int ctl_doctor(const struct config *config);
  * setting is wrong. */
 MUST_CHECK enum err ctl_test_alarms(const struct config *config, bool *fine, struct errctx *ec);
 
+enum err ctl_refused(enum err e, const struct refusal *r, struct errctx *ec); /* gives back e, with r's sentence */
 /* The zone on record ("": there is none), else that which a node would have. */
 MUST_CHECK enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out,
                                     struct errctx *ec);
@@ -106,7 +107,6 @@ MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec); /* to stdout
 
 /* ---- flows ------------------------------------------------------------------------------------------------------- */
 
-enum err ctl_refused(enum err e, const struct refusal *r, struct errctx *ec); /* gives back e, with r's sentence */
 /* The list has this one; ERR_NOTFOUND names it. */
 MUST_CHECK enum err ctl_find_flow(struct ctl *c, const char *name, struct flow_rows *out, struct errctx *ec);
 

@@ -58,26 +58,17 @@ static void put_job(struct buf *lines, struct json_object *job)
 
 enum err remote_list_jobs(struct ctl *c, struct remote *r, struct errctx *ec)
 {
-    struct buf path = {0}, lines = {0};
-    struct json_object *page = NULL, *items = NULL;
+    struct json_object *page = NULL;
+    struct buf path = {0};
     enum err e = put_filter(c, r, &path, ec);
 
     if (!e)
         e = remote_ask_json(r, "GET", path.data, NULL, &page, ec);
-    if (!e)
-        items = remote_find(page, "items");
-    if (items && c->wanted->json) {
-        remote_put_json(&c->out, page);
-    } else if (items) {
-        for (size_t i = 0; i < json_object_array_length(items); i++)
-            put_job(&lines, json_object_array_get_idx(items, i));
-        ctl_put_table("ID\tNAME\tSTATE\tSCHEDULE\tNEXT\tLAST_RUN\tRESULT\tTAGS\n", &lines, &c->out);
-        if (remote_find(page, "next"))
-            buf_printf(&c->out, "%zu of %s jobs; --limit shows more\n", json_object_array_length(items),
-                       remote_text(page, "total"));
-    }
+    remote_put_list(c, page, "ID\tNAME\tSTATE\tSCHEDULE\tNEXT\tLAST_RUN\tRESULT\tTAGS\n", put_job);
+    if (remote_find(page, "next") && !c->wanted->json)
+        buf_printf(&c->out, "%zu of %s jobs; --limit shows more\n",
+                   json_object_array_length(remote_find(page, "items")), remote_text(page, "total"));
     json_object_put(page);
-    buf_fini(&lines);
     buf_fini(&path);
     return e;
 }

@@ -231,6 +231,22 @@ void remote_put_json(struct buf *out, struct json_object *object)
     buf_putc(out, '\n');
 }
 
+void remote_put_list(struct ctl *c, struct json_object *page, const char *head,
+                     void (*put_item)(struct buf *lines, struct json_object *item))
+{
+    struct json_object *items = remote_find(page, "items");
+    struct buf lines = {0};
+
+    if (items && c->wanted->json) {
+        remote_put_json(&c->out, page);
+    } else if (items) {
+        for (size_t i = 0; i < json_object_array_length(items); i++)
+            put_item(&lines, json_object_array_get_idx(items, i));
+        ctl_put_table(head, &lines, &c->out);
+    }
+    buf_fini(&lines);
+}
+
 /* ---- what is meant ----------------------------------------------------------------------------------------------- */
 
 /* Of a list, in pages: the items of which this member is this text; *id is that of the first. */

@@ -38,6 +38,9 @@ void remote_put_cell(struct buf *out, const char *text);
 void remote_put_time(struct buf *out, const char *instant);
 /* Printed as it came, with a line end. */
 void remote_put_json(struct buf *out, struct json_object *object);
+/* What the page of a list holds, into c->out: as JSON, or as a table. */
+void remote_put_list(struct ctl *c, struct json_object *page, const char *head,
+                     void (*put_item)(struct buf *lines, struct json_object *item));
 
 /* The id of the group with this AppName, as text for a parameter; ERR_NOTFOUND. */
 MUST_CHECK enum err remote_find_group(struct remote *r, const char *appname, char out[24], struct errctx *ec);

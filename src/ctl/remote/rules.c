@@ -35,20 +35,11 @@ static void put_rule(struct buf *lines, struct json_object *rule)
 
 enum err remote_list_rules(struct ctl *c, struct remote *r, struct errctx *ec)
 {
-    struct json_object *list = NULL, *items;
-    struct buf lines = {0};
+    struct json_object *list = NULL;
     enum err e = remote_ask_json(r, "GET", RULES, NULL, &list, ec);
 
-    items = remote_find(list, "items");
-    if (items && c->wanted->json) {
-        remote_put_json(&c->out, list);
-    } else if (items) {
-        for (size_t i = 0; i < json_object_array_length(items); i++)
-            put_rule(&lines, json_object_array_get_idx(items, i));
-        ctl_put_table("ID\tKIND\tTAG\tGROUP\tLIMIT\n", &lines, &c->out);
-    }
+    remote_put_list(c, list, "ID\tKIND\tTAG\tGROUP\tLIMIT\n", put_rule);
     json_object_put(list);
-    buf_fini(&lines);
     return e;
 }
 

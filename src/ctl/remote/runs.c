@@ -216,24 +216,16 @@ static enum err follow(struct ctl *c, struct remote *r, const char *path, struct
 enum err remote_list_runs(struct ctl *c, struct remote *r, struct errctx *ec)
 {
     const char *limit = ctl_find_option(c->wanted, "limit");
-    struct buf path = {0}, lines = {0};
-    struct json_object *page = NULL, *items = NULL;
+    struct buf path = {0};
+    struct json_object *page = NULL;
     enum err e = put_filter(c, r, &path, limit ? limit : "20", ec);
 
     if (!e && c->wanted->follow)
         e = follow(c, r, path.data, ec);
     else if (!e)
         e = remote_ask_json(r, "GET", path.data, NULL, &page, ec);
-    items = remote_find(page, "items");
-    if (items && c->wanted->json) {
-        remote_put_json(&c->out, page);
-    } else if (items) {
-        for (size_t i = 0; i < json_object_array_length(items); i++)
-            put_run(&lines, json_object_array_get_idx(items, i));
-        ctl_put_table("ID\tTIME\tJOB\tSTATE\tTOOK\tEXECUTOR\tRESULT\n", &lines, &c->out);
-    }
+    remote_put_list(c, page, "ID\tTIME\tJOB\tSTATE\tTOOK\tEXECUTOR\tRESULT\n", put_run);
     json_object_put(page);
-    buf_fini(&lines);
     buf_fini(&path);
     return e;
 }
