@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alarms_impl: the node that tells, for the files that say what it tells: alarms.c of jobs and executors, tell_flows.c
- * and tell_watch.c. Private to alarm.
+ * alarms_impl: the node that tells, for the files that say what it tells: alarms.c of jobs, tell_executors.c,
+ * tell_flows.c and tell_watch.c. Private to alarm.
  */
 #ifndef ALARM_ALARMS_IMPL_H
 #define ALARM_ALARMS_IMPL_H
@@ -42,6 +42,8 @@ bool alarms_may_tell(struct alarms *a); /* the lease is ours, and there is room 
  * for what `what` says. */
 MUST_CHECK enum err alarms_tell(struct alarms *a, struct store_session *s, const struct telling *what,
                                 struct message *message, const struct outlet_about *about, struct errctx *ec);
+void alarms_post(struct alarms *a, struct outlet_posts *posts); /* all of them, which are given back */
+MUST_CHECK enum err alarms_tell_executors(struct alarms *a, struct store_session *s, struct errctx *ec);
 MUST_CHECK enum err alarms_tell_flows(struct alarms *a, struct store_session *s, struct errctx *ec);
 /* What did not happen, and what was held back. */
 MUST_CHECK enum err alarms_tell_watch(struct alarms *a, struct store_session *s, struct errctx *ec);

@@ -236,26 +236,35 @@ struct message *message_create_job(const struct wording *wording, enum alarm_eve
     return finish(m);
 }
 
-/* One that is no job's. Takes the two buffers. */
-static struct message *create_plain(const struct wording *wording, enum alarm_event event, const char *app,
+/* What a message that is not of a log row is about; NULL is as "". */
+struct plain {
+    const char *app, *name, *group, *reason;
+    int64_t job_id; /* 0: none, and no link */
+};
+
+/* Takes the two buffers. */
+static struct message *create_plain(const struct wording *wording, enum alarm_event event, const struct plain *about,
                                     struct buf *title, struct buf *text)
 {
     struct message *m = begin(wording, event);
     struct buf html = {0};
 
+    buf_puts(text, "told by: ");
+    text_put_utf8(text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
     if (!m) {
         buf_fini(title);
         buf_fini(text);
         return NULL;
     }
+    m->job_id = about->job_id;
     m->title = buf_failed(title) ? NULL : copy_fitted(title->data, TITLE_MAX_BYTES);
     m->text = buf_take(text);
-    m->job_name = str_copy("");
-    m->group_name = str_copy("");
-    m->app_name = copy_fitted(app, NAME_MAX_BYTES);
-    m->reason = str_copy("");
+    m->job_name = copy_fitted(about->name, NAME_MAX_BYTES);
+    m->group_name = copy_fitted(about->group, NAME_MAX_BYTES);
+    m->app_name = copy_fitted(about->app, NAME_MAX_BYTES);
+    m->reason = copy_fitted(about->reason, REASON_MAX_BYTES);
     m->time = str_copy("");
-    m->link = str_copy("");
+    m->link = about->job_id ? make_link(wording, about->job_id) : str_copy("");
     if (m->text)
         mail_put_body(&html, NULL, m->text, false, wording->node);
     m->html = buf_take(&html);
@@ -281,9 +290,8 @@ struct message *message_create_offline(const struct wording *wording, const char
         buf_printf(&text, "%zu other%s left.", left, left > 1 ? "s are" : " is");
     else
         buf_puts(&text, "No executor is left in this group: its jobs fail.");
-    buf_puts(&text, "\ntold by: ");
-    text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
-    return create_plain(wording, ALARM_EVENT_OFFLINE, app, &title, &text);
+    buf_putc(&text, '\n');
+    return create_plain(wording, ALARM_EVENT_OFFLINE, &(struct plain){.app = app}, &title, &text);
 }
 
 struct message *message_create_flow(const struct wording *wording, enum alarm_event event,
@@ -302,18 +310,13 @@ struct message *message_create_flow(const struct wording *wording, enum alarm_ev
         text_put_utf8(&text, reason, strlen(reason), REASON_MAX_BYTES);
         buf_putc(&text, '\n');
     }
-    buf_puts(&text, "told by: ");
-    text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
-    m = create_plain(wording, event, apps, &title, &text);
-    if (!m)
-        return NULL;
-    m->flow_id = alarm->flow_id;
-    m->run_id = alarm->run_id;
-    free(m->job_name);
-    free(m->reason);
-    m->job_name = copy_fitted(alarm->name, NAME_MAX_BYTES);
-    m->reason = copy_fitted(reason, REASON_MAX_BYTES);
-    return finish(m);
+    m = create_plain(wording, event, &(struct plain){.app = apps, .name = alarm->name, .reason = reason}, &title,
+                     &text);
+    if (m) {
+        m->flow_id = alarm->flow_id;
+        m->run_id = alarm->run_id;
+    }
+    return m;
 }
 
 enum alarm_event watch_event(enum watch_kind kind, bool over)
@@ -357,24 +360,16 @@ struct message *message_create_watch(const struct wording *wording, enum alarm_e
         buf_printf(&text, "log: %" PRId64 "\n", log_id);
     if (*detail)
         buf_printf(&text, "reason: %s\n", detail);
-    buf_puts(&text, "told by: ");
-    text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
-    m = create_plain(wording, event, facts->app_name, &title, &text);
-    if (!m)
-        return NULL;
-    m->job_id = is_job ? target : 0;
-    m->log_id = log_id;
-    free(m->job_name);
-    free(m->group_name);
-    free(m->reason);
-    m->job_name = copy_fitted(is_job ? facts->name : "", NAME_MAX_BYTES);
-    m->group_name = copy_fitted(facts->group_name, NAME_MAX_BYTES);
-    m->reason = copy_fitted(detail, REASON_MAX_BYTES);
-    if (is_job) {
-        free(m->link);
-        m->link = make_link(wording, target);
-    }
-    return finish(m);
+    m = create_plain(wording, event,
+                     &(struct plain){.app = facts->app_name,
+                                     .name = is_job ? facts->name : "",
+                                     .group = facts->group_name,
+                                     .reason = detail,
+                                     .job_id = is_job ? target : 0},
+                     &title, &text);
+    if (m)
+        m->log_id = log_id;
+    return m;
 }
 
 struct message *message_create_test(const struct wording *wording, const char *app)
@@ -382,7 +377,6 @@ struct message *message_create_test(const struct wording *wording, const char *a
     struct buf title = {0}, text = {0};
 
     buf_puts(&title, "Test of shardwheel's alarms");
-    buf_puts(&text, "This is a test: nothing has failed.\ntold by: ");
-    text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
-    return create_plain(wording, ALARM_EVENT_TEST, app, &title, &text);
+    buf_puts(&text, "This is a test: nothing has failed.\n");
+    return create_plain(wording, ALARM_EVENT_TEST, &(struct plain){.app = app}, &title, &text);
 }
