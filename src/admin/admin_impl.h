@@ -75,7 +75,8 @@ MUST_CHECK enum err admin_try_channel(struct admin *a, const struct actor *actor
 /* As admin_take_session below, for whoever sees any job: those of *groups, or all if that is NULL. alarms/alarms.c */
 MUST_CHECK enum err admin_enter_alarms(struct admin *a, const struct actor *actor, const int64_t **groups,
                                        size_t *group_count, struct store_session **out, struct refusal *r);
-/* What a change of one of them, as the store calls it, is for people: taken, too many, or not there. */
+/* What a change, as the store calls it, is for people: taken, too many, or not there. A refusal that is filled in
+ * already stays. */
 MUST_CHECK enum err admin_refuse_change(enum err e, const char *field, const char *not_there, struct refusal *r);
 /* Empties `r`. Give it back with store_give_session(a->opts.store, ...), or by admin_end. */
 MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r);

@@ -57,6 +57,8 @@ enum err admin_enter_alarms(struct admin *a, const struct actor *actor, const in
 
 enum err admin_refuse_change(enum err e, const char *field, const char *not_there, struct refusal *r)
 {
+    if (r->kind != REFUSED_NOT)
+        return e;
     if (e == ERR_STATE)
         return refuse(r, REFUSED_TAKEN, field, "%s", r->text.text);
     if (e == ERR_BUSY)

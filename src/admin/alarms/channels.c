@@ -91,9 +91,9 @@ static enum err check(struct change *c, struct refusal *r)
     return refuse_error(r, e);
 }
 
-static enum err put_audit(const struct change *c, enum audit_kind kind, const char *action, struct audit_diff *diff,
-                          struct refusal *r)
+static enum err put_audit(const struct change *c, enum audit_kind kind, struct audit_diff *diff, struct refusal *r)
 {
+    static const char *const actions[] = {"channel.add", "channel.update", "channel.remove"}; /* by kind */
     const struct channel_row *old = &c->old, *new = &c->row;
     char old_host[HOOK_HOST_MAX], new_host[HOOK_HOST_MAX];
 
@@ -110,14 +110,15 @@ static enum err put_audit(const struct change *c, enum audit_kind kind, const ch
         audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
         audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
     }
-    return refuse_error(r, audit_end(diff, c->actor, action, old->id, new->name ? new->name : old->name, 0, &r->text));
+    return refuse_error(
+        r, audit_end(diff, c->actor, actions[kind], old->id, new->name ? new->name : old->name, 0, &r->text));
 }
 
-static enum err write(struct change *c, enum audit_kind kind, const char *action, int64_t *id, struct refusal *r)
+static enum err write(struct change *c, enum audit_kind kind, int64_t *id, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    enum err e = put_audit(c, kind, action, &diff, r);
+    enum err e = put_audit(c, kind, &diff, r);
 
     if (!e)
         e = admin_take_session(c->admin, &s, r);
@@ -131,70 +132,61 @@ static enum err write(struct change *c, enum audit_kind kind, const char *action
     return admin_end(c->admin, s, e, r);
 }
 
-enum err admin_add_channel(struct admin *a, const struct actor *actor, const struct channel_spec *spec, int64_t *id,
-                           struct refusal *r)
+/* What the spec does not say stays. */
+static void merge(struct change *c, const struct channel_spec *spec)
 {
-    struct change c = {.admin = a, .actor = actor};
-    enum err e = begin(&c, 0, r);
+    const struct channel_row *old = &c->old;
 
-    if (!e && !spec->name)
-        e = choose_name(&c, spec->kind, r);
-    c.row = (struct channel_row){.name = spec->name ? spec->name : c.name,
-                                 .kind = spec->kind,
-                                 .target = spec->url,
-                                 .secret = spec->secret,
-                                 .app_names = spec->app_names,
-                                 .tags = spec->tags,
-                                 .quiet = spec->quiet};
-    if (!e)
-        e = check(&c, r);
-    if (!e)
-        e = write(&c, AUDIT_ADDED, "channel.add", id, r);
-    channel_rows_fini(&c.rows);
-    return e;
+    c->row = (struct channel_row){.id = old->id,
+                                  .name = spec->name ? spec->name
+                                          : old->id  ? old->name
+                                                     : c->name,
+                                  .kind = spec->kind ? spec->kind : old->kind,
+                                  .target = spec->url ? spec->url : old->target,
+                                  .secret = spec->secret ? spec->secret : old->secret,
+                                  .app_names = spec->app_names ? spec->app_names : old->app_names,
+                                  .tags = spec->tags ? spec->tags : old->tags,
+                                  .quiet = spec->quiet ? spec->quiet : old->quiet};
 }
 
-static enum err change(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
-                       bool dry_run, struct refusal *r)
+/* `id` 0: of a new one; `spec` NULL: of one that goes. */
+static enum err change(struct admin *a, const struct actor *actor, enum audit_kind kind, int64_t id,
+                       const struct channel_spec *spec, bool dry_run, int64_t *new_id, struct refusal *r)
 {
     struct change c = {.admin = a, .actor = actor};
     enum err e = begin(&c, id, r);
 
-    c.row = (struct channel_row){.id = id,
-                                 .name = spec->name ? spec->name : c.old.name,
-                                 .kind = spec->kind ? spec->kind : c.old.kind,
-                                 .target = spec->url ? spec->url : c.old.target,
-                                 .secret = spec->secret ? spec->secret : c.old.secret,
-                                 .app_names = spec->app_names ? spec->app_names : c.old.app_names,
-                                 .tags = spec->tags ? spec->tags : c.old.tags,
-                                 .quiet = spec->quiet ? spec->quiet : c.old.quiet};
-    if (!e)
+    if (!e && kind == AUDIT_ADDED && !spec->name)
+        e = choose_name(&c, spec->kind, r);
+    if (!e && spec) {
+        merge(&c, spec);
         e = check(&c, r);
+    }
     if (!e && !dry_run)
-        e = write(&c, AUDIT_CHANGED, "channel.update", NULL, r);
+        e = write(&c, kind, new_id, r);
     channel_rows_fini(&c.rows);
     return e;
+}
+
+enum err admin_add_channel(struct admin *a, const struct actor *actor, const struct channel_spec *spec, int64_t *id,
+                           struct refusal *r)
+{
+    return change(a, actor, AUDIT_ADDED, 0, spec, /*dry_run=*/false, id, r);
 }
 
 enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
                               struct refusal *r)
 {
-    return change(a, actor, id, spec, /*dry_run=*/false, r);
+    return change(a, actor, AUDIT_CHANGED, id, spec, /*dry_run=*/false, NULL, r);
 }
 
 enum err admin_try_channel(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
                            struct refusal *r)
 {
-    return change(a, actor, id, spec, /*dry_run=*/true, r);
+    return change(a, actor, AUDIT_CHANGED, id, spec, /*dry_run=*/true, NULL, r);
 }
 
 enum err admin_remove_channel(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
 {
-    struct change c = {.admin = a, .actor = actor};
-    enum err e = begin(&c, id, r);
-
-    if (!e)
-        e = write(&c, AUDIT_REMOVED, "channel.remove", NULL, r);
-    channel_rows_fini(&c.rows);
-    return e;
+    return change(a, actor, AUDIT_REMOVED, id, NULL, /*dry_run=*/false, NULL, r);
 }

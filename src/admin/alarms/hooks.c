@@ -82,9 +82,10 @@ static void put_kinds(char out[64], int kinds)
             len += (size_t)snprintf(out + len, 64 - len, "%s%s", len ? "," : "", hook_kind_name((enum hook_kind)kind));
 }
 
-static enum err put_audit(struct audit_diff *diff, const struct actor *actor, enum audit_kind kind, const char *action,
+static enum err put_audit(struct audit_diff *diff, const struct actor *actor, enum audit_kind kind,
                           const struct hook_row *old, const struct hook_row *new, struct refusal *r)
 {
+    static const char *const actions[] = {"hook.add", "hook.update", "hook.remove"}; /* by kind */
     char old_host[HOOK_HOST_MAX], new_host[HOOK_HOST_MAX], old_kinds[64], new_kinds[64];
 
     hook_write_host(old_host, old->target ? old->target : "");
@@ -103,14 +104,15 @@ static enum err put_audit(struct audit_diff *diff, const struct actor *actor, en
         audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
         audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
     }
-    return refuse_error(r, audit_end(diff, actor, action, old->id, new->name ? new->name : old->name, 0, &r->text));
+    return refuse_error(r,
+                        audit_end(diff, actor, actions[kind], old->id, new->name ? new->name : old->name, 0, &r->text));
 }
 
-static enum err write(struct store_session *s, const struct actor *actor, enum audit_kind kind, const char *action,
+static enum err write(struct store_session *s, const struct actor *actor, enum audit_kind kind,
                       const struct hook_row *old, const struct hook_row *row, int64_t *id, struct refusal *r)
 {
     struct audit_diff diff;
-    enum err e = put_audit(&diff, actor, kind, action, old, row, r);
+    enum err e = put_audit(&diff, actor, kind, old, row, r);
 
     if (!e) {
         e = kind == AUDIT_ADDED     ? store_add_hook(s, row, &diff.row, id, &r->text)
@@ -122,65 +124,58 @@ static enum err write(struct store_session *s, const struct actor *actor, enum a
     return e;
 }
 
+/* What the spec does not say is as in `old`. */
+static struct hook_row merge(const struct hook_row *old, const struct hook_spec *spec)
+{
+    struct hook_row row = *old;
+
+    row.name = spec->name ? spec->name : old->name;
+    row.target = spec->url ? spec->url : old->target;
+    row.secret = spec->secret ? spec->secret : old->secret;
+    row.app_names = spec->app_names ? spec->app_names : old->app_names;
+    row.tags = spec->tags ? spec->tags : old->tags;
+    row.kinds = spec->kinds >= 0 ? spec->kinds : old->kinds;
+    row.only_failed = spec->only_failed >= 0 ? spec->only_failed : old->only_failed;
+    row.enabled = spec->enabled >= 0 ? spec->enabled : old->enabled;
+    return row;
+}
+
+/* `id` 0: of a new one; `spec` NULL: of one that goes. */
+static enum err change(struct admin *a, const struct actor *actor, enum audit_kind kind, int64_t id,
+                       const struct hook_spec *spec, int64_t *new_id, struct refusal *r)
+{
+    static const struct hook_row defaults = {
+        .secret = "", .app_names = "", .tags = "", .kinds = (1 << HOOK_KINDS) - 1, .enabled = true};
+    struct store_session *s = NULL;
+    struct hook_rows rows = {0};
+    struct hook_row old = {0}, row = {0};
+    enum err e = enter(a, actor, id, &s, &rows, &old, r);
+
+    if (!e && spec) {
+        row = merge(kind == AUDIT_ADDED ? &defaults : &old, spec);
+        e = check(&row, r);
+    }
+    if (!e)
+        e = write(s, actor, kind, &old, &row, new_id, r);
+    hook_rows_fini(&rows);
+    return admin_end(a, s, e, r);
+}
+
 enum err admin_add_hook(struct admin *a, const struct actor *actor, const struct hook_spec *spec, int64_t *id,
                         struct refusal *r)
 {
-    const struct hook_row row = {.name = spec->name,
-                                 .target = spec->url,
-                                 .secret = spec->secret ? spec->secret : "",
-                                 .app_names = spec->app_names ? spec->app_names : "",
-                                 .tags = spec->tags ? spec->tags : "",
-                                 .kinds = spec->kinds >= 0 ? spec->kinds : (1 << HOOK_KINDS) - 1,
-                                 .only_failed = spec->only_failed == 1,
-                                 .enabled = spec->enabled != 0};
-    struct store_session *s = NULL;
-    struct hook_rows rows = {0};
-    struct hook_row none = {0};
-    enum err e = enter(a, actor, 0, &s, &rows, &none, r);
-
-    if (!e)
-        e = check(&row, r);
-    if (!e)
-        e = write(s, actor, AUDIT_ADDED, "hook.add", &none, &row, id, r);
-    return admin_end(a, s, e, r);
+    return change(a, actor, AUDIT_ADDED, 0, spec, id, r);
 }
 
 enum err admin_change_hook(struct admin *a, const struct actor *actor, int64_t id, const struct hook_spec *spec,
                            struct refusal *r)
 {
-    struct store_session *s = NULL;
-    struct hook_rows rows = {0};
-    struct hook_row old = {0}, row;
-    enum err e = enter(a, actor, id, &s, &rows, &old, r);
-
-    row = old;
-    row.name = spec->name ? spec->name : old.name;
-    row.target = spec->url ? spec->url : old.target;
-    row.secret = spec->secret ? spec->secret : old.secret;
-    row.app_names = spec->app_names ? spec->app_names : old.app_names;
-    row.tags = spec->tags ? spec->tags : old.tags;
-    row.kinds = spec->kinds >= 0 ? spec->kinds : old.kinds;
-    row.only_failed = spec->only_failed >= 0 ? spec->only_failed : old.only_failed;
-    row.enabled = spec->enabled >= 0 ? spec->enabled : old.enabled;
-    if (!e)
-        e = check(&row, r);
-    if (!e)
-        e = write(s, actor, AUDIT_CHANGED, "hook.update", &old, &row, NULL, r);
-    hook_rows_fini(&rows);
-    return admin_end(a, s, e, r);
+    return change(a, actor, AUDIT_CHANGED, id, spec, NULL, r);
 }
 
 enum err admin_remove_hook(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
 {
-    struct store_session *s = NULL;
-    struct hook_rows rows = {0};
-    struct hook_row old = {0};
-    enum err e = enter(a, actor, id, &s, &rows, &old, r);
-
-    if (!e)
-        e = write(s, actor, AUDIT_REMOVED, "hook.remove", &old, &(struct hook_row){0}, NULL, r);
-    hook_rows_fini(&rows);
-    return admin_end(a, s, e, r);
+    return change(a, actor, AUDIT_REMOVED, id, NULL, NULL, r);
 }
 
 /* It changes nothing but sends something: who did is on record. The session is not kept while the receiver is waited

@@ -67,6 +67,20 @@ struct trimmed text_trim(const char *text)
     return t;
 }
 
+enum err check_line(const char *field, struct trimmed text, size_t min, size_t max, bool utf16, struct refusal *r)
+{
+    size_t count = utf8_count(text.at, text.len, utf16);
+
+    if (!utf8_is_valid(text.at, text.len))
+        return refuse(r, REFUSED_INVALID, field, "%s is no UTF-8", field);
+    if (count < min || count > max)
+        return refuse_length(r, field, min, max, "%s must have %zu to %zu characters", field, min, max);
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.at[i] < ' ' || text.at[i] == 0x7f)
+            return refuse(r, REFUSED_INVALID, field, "%s must not have control characters", field);
+    return ERR_OK;
+}
+
 /* Takes the text when it is one, and long enough. */
 static enum err check_text(const char *field, const char *text, size_t min, size_t max, char **out, struct refusal *r)
 {

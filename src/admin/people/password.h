@@ -33,6 +33,11 @@ struct trimmed {
 };
 struct trimmed text_trim(const char *text);
 
+/* One line for people: REFUSED_INVALID what is no UTF-8 or has control characters, REFUSED_LENGTH by characters, or by
+ * those of Java. */
+MUST_CHECK enum err check_line(const char *field, struct trimmed text, size_t min, size_t max, bool utf16,
+                               struct refusal *r);
+
 /* The trimmed text as the caller's. REFUSED_REQUIRED, LENGTH, and for names INVALID. */
 MUST_CHECK enum err check_name(const char *text, size_t min, size_t max, char **out, struct refusal *r);
 MUST_CHECK enum err check_password(const char *text, bool strong, char **out, struct refusal *r);

@@ -5,7 +5,6 @@
 #include "admin/audit.h"
 #include "admin/people/identity.h"
 #include "admin/people/password.h"
-#include "shardwheel/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #define TOKEN_BYTES 30 /* 40 characters of base64 */
 #define NAME_MAX_UNITS 64
+#define NO_TOKEN "there is no such token"
 
 static void join_scope(void *arg, const char *name)
 {
@@ -28,7 +28,7 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
                            struct token_row *out, struct refusal *r)
 {
     struct trimmed name = text_trim(spec->name ? spec->name : "");
-    size_t units = utf8_count(name.at, name.len, /*utf16=*/true);
+    enum err e;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER))
         return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
@@ -36,14 +36,9 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
         return refuse(r, REFUSED_RIGHT, NULL, "only users have tokens");
     if (!name.len)
         return refuse(r, REFUSED_REQUIRED, "name", "name must be given");
-    if (!utf8_is_valid(name.at, name.len))
-        return refuse(r, REFUSED_INVALID, "name", "name is no UTF-8");
-    if (units > NAME_MAX_UNITS)
-        return refuse_length(r, "name", 1, NAME_MAX_UNITS, "name must have 1 to %d characters", NAME_MAX_UNITS);
-    for (size_t i = 0; i < name.len; i++) {
-        if ((unsigned char)name.at[i] < ' ' || name.at[i] == 0x7f)
-            return refuse(r, REFUSED_INVALID, "name", "name must not have control characters");
-    }
+    e = check_line("name", name, 1, NAME_MAX_UNITS, /*utf16=*/true, r);
+    if (e)
+        return e;
     if (!spec->scopes)
         return refuse(r, REFUSED_REQUIRED, "scopes", "scopes must have one at least: read, run, write, admin");
     if (spec->scopes & ~who->actor.rights)
@@ -93,10 +88,7 @@ static enum err add(struct admin *a, const struct identity *who, const struct to
     if (!e) {
         sha256_hex(secret, hash);
         e = store_add_token(s, row, hash, TOKENS_MAX, &d.row, id, &r->text);
-        if (e == ERR_STATE)
-            e = refuse(r, REFUSED_TAKEN, "name", "%s", r->text.text);
-        else if (e == ERR_BUSY)
-            e = refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
+        e = admin_refuse_change(e, "name", NO_TOKEN, r);
     }
     audit_fini(&d);
     return admin_end(a, s, e, r);
@@ -146,7 +138,7 @@ enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t
         e = store_remove_token(s, actor_may(&who->actor, RIGHT_ADMINISTER, 0) ? 0 : who->actor.user_id, id, &d.row,
                                &r->text);
     if (s && e == ERR_NOTFOUND)
-        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such token");
+        e = refuse(r, REFUSED_UNKNOWN, "id", NO_TOKEN);
     identity_cache_clear(&a->identities);
     audit_fini(&d);
     return admin_end(a, s, e, r);

@@ -3,7 +3,6 @@
 
 #include "admin/admin_impl.h"
 #include "admin/people/password.h"
-#include "shardwheel/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,20 +16,6 @@ static enum err refuse_unless_own(const struct identity *who, struct refusal *r)
     return ERR_OK;
 }
 
-static enum err check_text(const char *field, const char *text, size_t len, size_t min, size_t max, struct refusal *r)
-{
-    size_t count = utf8_count(text, len, /*utf16=*/false);
-
-    if (!utf8_is_valid(text, len))
-        return refuse(r, REFUSED_INVALID, field, "%s is no UTF-8", field);
-    if (count < min || count > max)
-        return refuse_length(r, field, min, max, "%s must have %zu to %zu characters", field, min, max);
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-            return refuse(r, REFUSED_INVALID, field, "%s must not have control characters", field);
-    return ERR_OK;
-}
-
 /* `name` has room for VIEW_NAME_MAX characters of four bytes; the view has it from then on. */
 static enum err check_view(const struct identity *who, struct view *view, char *name, struct refusal *r)
 {
@@ -40,26 +25,21 @@ static enum err check_view(const struct identity *who, struct view *view, char *
     if (!e && view->name) {
         struct trimmed given = text_trim(view->name);
 
-        e = check_text("name", given.at, given.len, 1, VIEW_NAME_MAX, r);
+        e = check_line("name", given, 1, VIEW_NAME_MAX, /*utf16=*/false, r);
         if (!e)
             snprintf(name, VIEW_NAME_MAX * 4 + 1, "%.*s", (int)given.len, given.at);
         view->name = name;
     }
     if (!e && view->query)
-        e = check_text("query", view->query, strlen(view->query), 0, VIEW_QUERY_MAX, r);
+        e = check_line("query", (struct trimmed){view->query, strlen(view->query)}, 0, VIEW_QUERY_MAX, /*utf16=*/false,
+                       r);
     return e;
 }
 
 /* What the store says, in the words of the use cases. */
 static enum err end(struct admin *a, struct store_session *s, enum err e, struct refusal *r)
 {
-    if (s && e == ERR_STATE)
-        e = refuse(r, REFUSED_TAKEN, "name", "%s", r->text.text);
-    else if (s && e == ERR_BUSY)
-        e = refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
-    else if (s && e == ERR_NOTFOUND)
-        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such view");
-    return admin_end(a, s, e, r);
+    return admin_end(a, s, admin_refuse_change(e, "name", "there is no such view", r), r);
 }
 
 enum err admin_load_views(struct admin *a, const struct identity *who, const char *page, struct views *out,
@@ -70,36 +50,34 @@ enum err admin_load_views(struct admin *a, const struct identity *who, const cha
 
     if (!e)
         e = store_load_views(s, who->actor.user_id, page, out, &r->text);
+    return admin_end(a, s, e, r);
+}
+
+/* `id` NULL: of one that is there. */
+static enum err write(struct admin *a, const struct identity *who, const struct view *given, int64_t *id,
+                      struct refusal *r)
+{
+    char name[VIEW_NAME_MAX * 4 + 1];
+    struct view view = *given;
+    struct store_session *s = NULL;
+    enum err e = check_view(who, &view, name, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = id ? store_add_view(s, &view, VIEWS_MAX, id, &r->text) : store_change_view(s, &view, &r->text);
     return end(a, s, e, r);
 }
 
 enum err admin_add_view(struct admin *a, const struct identity *who, const struct view *given, int64_t *id,
                         struct refusal *r)
 {
-    char name[VIEW_NAME_MAX * 4 + 1];
-    struct view view = *given;
-    struct store_session *s = NULL;
-    enum err e = check_view(who, &view, name, r);
-
-    if (!e)
-        e = admin_take_session(a, &s, r);
-    if (!e)
-        e = store_add_view(s, &view, VIEWS_MAX, id, &r->text);
-    return end(a, s, e, r);
+    return write(a, who, given, id, r);
 }
 
 enum err admin_change_view(struct admin *a, const struct identity *who, const struct view *given, struct refusal *r)
 {
-    char name[VIEW_NAME_MAX * 4 + 1];
-    struct view view = *given;
-    struct store_session *s = NULL;
-    enum err e = check_view(who, &view, name, r);
-
-    if (!e)
-        e = admin_take_session(a, &s, r);
-    if (!e)
-        e = store_change_view(s, &view, &r->text);
-    return end(a, s, e, r);
+    return write(a, who, given, NULL, r);
 }
 
 enum err admin_remove_view(struct admin *a, const struct identity *who, int64_t id, struct refusal *r)
