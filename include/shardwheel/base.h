@@ -324,7 +324,10 @@ MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
 /* ---- order and hashes -------------------------------------------------------------------------------------------- */
 
-int compare_int64(const void *a, const void *b);   /* for qsort and bsearch: ascending */
+/* For qsort and bsearch, ascending: of numbers, or of structs that begin with one, such as an id. */
+int compare_int64(const void *a, const void *b);
+/* In a list of such structs of `size` bytes that ascends; NULL: none has that id. */
+void *search_by_id(int64_t id, const void *list, size_t count, size_t size);
 size_t sort_distinct(int64_t *list, size_t count); /* ascending, each once; how many are left. No list: none */
 
 /* FNV-1a, to be continued over several values, for tables in memory. hash_text counts the NUL, so that texts do not run

@@ -10,6 +10,11 @@ int compare_int64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+void *search_by_id(int64_t id, const void *list, size_t count, size_t size)
+{
+    return count ? bsearch(&id, list, count, size, compare_int64) : NULL;
+}
+
 size_t sort_distinct(int64_t *list, size_t count)
 {
     size_t n = 0;

@@ -123,7 +123,6 @@ MUST_CHECK enum err explain_list_due(const struct explain_facts *facts, const st
  * reason and facts: rows.c. */
 void explain_tell_rows(const struct explain_facts *facts, const struct explain_row *const *rows, size_t count,
                        struct explain_item *item);
-int explain_compare_rows(const void *a, const void *b); /* by id, for qsort */
 const struct explain_row *explain_find_row(const struct explain_facts *facts, int64_t id);
 const struct explain_outage *explain_find_outage(const struct explain_facts *facts, int64_t from_ms, int64_t to_ms);
 /* The one behind whose end a fire of that time went out; NULL: none. */

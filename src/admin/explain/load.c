@@ -268,7 +268,7 @@ static enum err add_rows(struct loaded *l, const struct told_rows *told, bool in
     l->row_list = grown;
     for (size_t i = 0; i < told->count; i++)
         read_row(l, &told->items[i], in_range, &grown[n++]);
-    qsort(grown, n, sizeof *grown, explain_compare_rows);
+    qsort(grown, n, sizeof *grown, compare_int64);
     l->facts.rows = grown;
     l->facts.row_count = n;
     return ERR_OK;

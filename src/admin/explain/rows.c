@@ -2,7 +2,6 @@
 /* What rows of the log say of a due time. */
 #include "admin/explain/explain_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "shardwheel/job/codes.h"
@@ -13,16 +12,9 @@
 #define RETRY_STEPS 100     /* more are not followed */
 #define SEND_WINDOW_MS 6000 /* what is planned ahead */
 
-int explain_compare_rows(const void *a, const void *b)
-{
-    return compare_int64(&((const struct explain_row *)a)->id, &((const struct explain_row *)b)->id);
-}
-
 const struct explain_row *explain_find_row(const struct explain_facts *facts, int64_t id)
 {
-    const struct explain_row key = {.id = id};
-
-    return facts->row_count ? bsearch(&key, facts->rows, facts->row_count, sizeof key, explain_compare_rows) : NULL;
+    return search_by_id(id, facts->rows, facts->row_count, sizeof *facts->rows);
 }
 
 const struct explain_outage *explain_find_outage(const struct explain_facts *facts, int64_t from_ms, int64_t to_ms)

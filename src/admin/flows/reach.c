@@ -248,20 +248,11 @@ enum err reach_close(struct reach *reach, struct errctx *ec)
     return e;
 }
 
-static int compare_jobs(const void *a, const void *b)
-{
-    return compare_int64(&((const struct flow_job *)a)->id, &((const struct flow_job *)b)->id);
-}
-
 const struct flow_job *reach_find_job(const struct reach *reach, int64_t id)
 {
-    const struct flow_job key = {.id = id}, *planned = NULL;
+    const struct flow_job *planned = search_by_id(id, reach->planned, reach->planned_count, sizeof *planned);
 
-    if (reach->planned_count)
-        planned = bsearch(&key, reach->planned, reach->planned_count, sizeof key, compare_jobs);
-    if (planned)
-        return planned;
-    return reach->jobs.count ? bsearch(&key, reach->jobs.items, reach->jobs.count, sizeof key, compare_jobs) : NULL;
+    return planned ? planned : search_by_id(id, reach->jobs.items, reach->jobs.count, sizeof *reach->jobs.items);
 }
 
 /* ---- walks ------------------------------------------------------------------------------------------------------- */

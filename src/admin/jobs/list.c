@@ -21,30 +21,14 @@ void job_found_fini(struct job_found *found)
     *found = (struct job_found){0};
 }
 
-static int compare_run(const void *a, const void *b)
-{
-    return compare_int64(&((const struct job_last_run *)a)->job_id, &((const struct job_last_run *)b)->job_id);
-}
-
-static int compare_settings(const void *a, const void *b)
-{
-    return compare_int64(&((const struct job_settings *)a)->job_id, &((const struct job_settings *)b)->job_id);
-}
-
 const struct job_settings *job_found_settings(const struct job_found *found, int64_t job_id)
 {
-    const struct job_settings key = {.job_id = job_id};
-
-    return found->settings_count == 0
-               ? NULL
-               : bsearch(&key, found->settings, found->settings_count, sizeof key, compare_settings);
+    return search_by_id(job_id, found->settings, found->settings_count, sizeof *found->settings);
 }
 
 const struct job_last_run *job_found_run(const struct job_found *found, int64_t job_id)
 {
-    const struct job_last_run key = {.job_id = job_id};
-
-    return found->run_count == 0 ? NULL : bsearch(&key, found->runs, found->run_count, sizeof key, compare_run);
+    return search_by_id(job_id, found->runs, found->run_count, sizeof *found->runs);
 }
 
 int64_t job_found_failures(const struct job_found *found, int64_t job_id)
@@ -73,7 +57,7 @@ static enum err load_runs(struct store_session *s, const int64_t *ids, size_t co
         e = store_load_last_runs(s, ids + at, n, RUNS_MS, out->runs + out->run_count, &found, ec);
         out->run_count += found;
     }
-    qsort(out->runs, out->run_count, sizeof *out->runs, compare_run);
+    qsort(out->runs, out->run_count, sizeof *out->runs, compare_int64);
     return e == ERR_TIMEOUT ? ERR_OK : e;
 }
 

@@ -8,11 +8,6 @@
 #define HOUR_S 3600
 #define DAY_S 86400
 
-static int compare_jobs(const void *a, const void *b)
-{
-    return compare_int64(&((const struct overview_job *)a)->job_id, &((const struct overview_job *)b)->job_id);
-}
-
 /* The most of the hour, then of the day, then the newest first. */
 static int compare_weight(const void *a, const void *b)
 {
@@ -43,7 +38,7 @@ static void sum_up(struct overview_jobs *jobs)
     size_t n = 0;
 
     if (jobs->count)
-        qsort(jobs->items, jobs->count, sizeof *jobs->items, compare_jobs);
+        qsort(jobs->items, jobs->count, sizeof *jobs->items, compare_int64);
     for (size_t i = 0; i < jobs->count; i++) {
         const struct overview_job *next = &jobs->items[i];
         struct overview_job *sum = n ? &jobs->items[n - 1] : NULL;

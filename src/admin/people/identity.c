@@ -37,7 +37,7 @@ bool user_has_all_groups(const struct user *u)
 bool groups_parse(const char *text, int64_t **out, size_t *count)
 {
     int64_t *ids = calloc(strlen(text) / 2 + 1, sizeof *ids);
-    size_t n = 0, kept = 0;
+    size_t n = 0;
 
     if (!ids)
         return false;
@@ -50,13 +50,8 @@ bool groups_parse(const char *text, int64_t **out, size_t *count)
             ids[n++] = id;
         text += len;
     }
-    qsort(ids, n, sizeof *ids, compare_int64);
-    for (size_t i = 0; i < n; i++) {
-        if (!kept || ids[kept - 1] != ids[i])
-            ids[kept++] = ids[i];
-    }
     *out = ids;
-    *count = kept;
+    *count = sort_distinct(ids, n);
     return true;
 }
 

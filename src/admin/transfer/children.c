@@ -50,34 +50,22 @@ static size_t count_words(const struct transfer_job *jobs, size_t count)
 /* Ascending and distinct. */
 static void collect_ids(const struct transfer_job *jobs, size_t count, struct ids *out)
 {
-    size_t kept = 0;
     int64_t id;
 
     for (size_t i = 0; i < count; i++) {
         for (const char *at = jobs[i].row.children; next_child(&at, &id);)
-            out->v[out->count++] = id;
+            if (id)
+                out->v[out->count++] = id;
     }
-    if (out->count > 0)
-        qsort(out->v, out->count, sizeof *out->v, compare_int64);
-    for (size_t i = 0; i < out->count; i++) {
-        if (out->v[i] && (!kept || out->v[kept - 1] != out->v[i]))
-            out->v[kept++] = out->v[i];
-    }
-    out->count = kept;
-}
-
-static int compare_by_id(const void *a, const void *b)
-{
-    return compare_int64(&((const struct export_name *)a)->id, &((const struct export_name *)b)->id);
+    out->count = sort_distinct(out->v, out->count);
 }
 
 static const struct export_name *find(const struct export_children *c, int64_t id)
 {
-    const struct export_name key = {.id = id}, *found = NULL;
+    const struct export_name *found = NULL;
 
     for (size_t i = 0; !found && i < c->list_count; i++)
-        found = c->lists[i].count == 0 ? NULL
-                                       : bsearch(&key, c->lists[i].items, c->lists[i].count, sizeof key, compare_by_id);
+        found = search_by_id(id, c->lists[i].items, c->lists[i].count, sizeof *found);
     return found;
 }
 

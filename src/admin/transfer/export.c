@@ -59,15 +59,6 @@ static enum err refuse_memory(struct refusal *r)
     return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the export");
 }
 
-static bool has_id(const int64_t *ids, size_t count, int64_t id)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (ids[i] == id)
-            return true;
-    }
-    return false;
-}
-
 /* Those that are wanted and seen. */
 static bool choose_groups(struct exporter *x, const struct actor *actor, const struct export_opts *opts)
 {
@@ -78,7 +69,7 @@ static bool choose_groups(struct exporter *x, const struct actor *actor, const s
     x->filter.groups.all_groups = sees_all && !opts->groups;
     x->groups = calloc(count + 1, sizeof *x->groups);
     for (size_t i = 0; x->groups && !x->filter.groups.all_groups && i < count; i++) {
-        if (sees_all || has_id(actor->groups, actor->group_count, from[i]))
+        if (actor_may(actor, RIGHT_SEE, from[i]))
             x->groups[x->filter.groups.group_count++] = from[i];
     }
     x->filter.groups.groups = x->groups;
@@ -221,19 +212,13 @@ static void fill_texts(struct job_row *row)
     }
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    return compare_int64(&((const struct job_row *)a)->id, &((const struct job_row *)b)->id);
-}
-
 /* In the order of the names; a job that has gone since they were listed is passed over. */
 static size_t put_jobs(struct exporter *x, const struct export_name *names, size_t count)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct job_row key = {.id = names[i].id};
-        const struct job_row *row = bsearch(&key, x->found.list.rows, x->found.list.count, sizeof key, compare_rows);
+        const struct job_row *row = search_by_id(names[i].id, x->found.list.rows, x->found.list.count, sizeof *row);
         if (!row)
             continue;
         struct transfer_job *job = &x->jobs[n++];

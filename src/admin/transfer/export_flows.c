@@ -61,7 +61,7 @@ static bool are_wanted(const struct export_filter *filter, const int64_t *ids, s
     bool wanted = true;
 
     for (size_t i = 0; wanted && filter->jobs && i < count; i++)
-        wanted = filter->job_count && bsearch(&ids[i], filter->jobs, filter->job_count, sizeof *ids, compare_int64);
+        wanted = search_by_id(ids[i], filter->jobs, filter->job_count, sizeof *ids) != NULL;
     return wanted;
 }
 

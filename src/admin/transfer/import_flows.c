@@ -93,11 +93,6 @@ static int64_t stand_in_id(size_t job)
     return INT32_MAX - (int64_t)job;
 }
 
-static int compare_jobs(const void *a, const void *b)
-{
-    return compare_int64(&((const struct flow_job *)a)->id, &((const struct flow_job *)b)->id);
-}
-
 static enum err plan_jobs(struct importing *im, struct refusal *r)
 {
     const struct transfer *d = im->document;
@@ -118,7 +113,7 @@ static enum err plan_jobs(struct importing *im, struct refusal *r)
                                                     .name = d->jobs[i].row.name,
                                                     .route = d->jobs[i].row.route};
     }
-    qsort(p->jobs, p->job_count, sizeof *p->jobs, compare_jobs);
+    qsort(p->jobs, p->job_count, sizeof *p->jobs, compare_int64);
     p->reach.planned = p->jobs;
     p->reach.planned_count = p->job_count;
     return ERR_OK;

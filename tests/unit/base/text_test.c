@@ -202,6 +202,21 @@ static void numbers_sort_ascending(void **state)
     assert_int_equal(sort_distinct(NULL, 0), 0);
 }
 
+static void structs_are_found_by_the_id_that_they_begin_with(void **state)
+{
+    const struct item {
+        int64_t id;
+        char name;
+    } list[] = {{-7, 'a'}, {3, 'b'}, {INT64_MAX, 'c'}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(list); i++)
+        assert_ptr_equal(search_by_id(list[i].id, list, ARRAY_LEN(list), sizeof *list), &list[i]);
+    assert_null(search_by_id(4, list, ARRAY_LEN(list), sizeof *list));
+    assert_null(search_by_id(3, list, 1, sizeof *list));
+    assert_null(search_by_id(0, NULL, 0, sizeof *list));
+}
+
 static void histograms_count_each_observation_once(void **state)
 {
     static struct counters c;
@@ -323,6 +338,7 @@ int main(void)
         cmocka_unit_test(log_text_is_quoted),
         cmocka_unit_test(floors),
         cmocka_unit_test(numbers_sort_ascending),
+        cmocka_unit_test(structs_are_found_by_the_id_that_they_begin_with),
         cmocka_unit_test(histograms_count_each_observation_once),
         cmocka_unit_test(instants_are_read),
         cmocka_unit_test(words_are_found_whole),
