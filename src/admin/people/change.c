@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_UNITS 50 /* of the column */
 #define GROUPS_MAX 1000
-#define OWN_GROUPS_MAX 8000 /* bytes of a list of ours */
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
@@ -45,13 +43,10 @@ char *groups_join(int64_t *ids, size_t count)
 {
     struct buf text = {0};
 
-    if (count)
-        qsort(ids, count, sizeof *ids, compare_int64);
+    count = sort_distinct(ids, count);
     buf_append(&text, "", 0);
     for (size_t i = 0; i < count; i++) {
-        if (i && ids[i] == ids[i - 1])
-            continue;
-        if (text.len)
+        if (i)
             buf_putc(&text, ',');
         buf_put_int(&text, ids[i]);
     }
@@ -69,26 +64,6 @@ static char *join_groups(const struct person_change *change)
     char *text = groups_join(ids, change->group_count);
     free(ids);
     return text;
-}
-
-static enum err set_groups(const struct person_change *change, struct user *u, struct refusal *r)
-{
-    bool own = change->role == ROLE_READER || change->role == ROLE_RUNNER;
-    size_t list_max = own ? OWN_GROUPS_MAX : PERMISSION_MAX;
-    char *groups = change->role == ROLE_ADMIN || change->all_groups ? NULL : join_groups(change);
-
-    if (!groups && change->role != ROLE_ADMIN && !change->all_groups)
-        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
-    if (groups && strlen(groups) > list_max) {
-        free(groups);
-        return refuse_length(r, "groups", 0, list_max,
-                             "the ids of groups must have %zu characters at most between commas", list_max);
-    }
-    free(u->permission);
-    free(u->own_groups);
-    u->permission = own ? NULL : groups;
-    u->own_groups = own ? groups : NULL;
-    return ERR_OK;
 }
 
 /* ---- roles ------------------------------------------------------------------------------------------------------- */
@@ -120,17 +95,17 @@ static enum err set_role(struct admin *a, struct person_change *change, const st
                          struct refusal *r)
 {
     enum err e = complete(change, before, r);
-    bool own = change->role == ROLE_READER || change->role == ROLE_RUNNER;
+    size_t max = role_get_groups_max(change->role);
+    char *groups = NULL;
 
     if (!e && change->has_groups)
         e = check_groups(a, change, r);
-    if (!e)
-        e = set_groups(change, u, r);
-    if (e)
-        return e;
-    u->role = change->role == ROLE_ADMIN;
-    snprintf(u->own_role, sizeof u->own_role, "%s", own ? role_name(change->role) : "");
-    return ERR_OK;
+    if (!e && change->role != ROLE_ADMIN && !change->all_groups && !(groups = join_groups(change)))
+        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    if (!e && !user_set_role(u, change->role, groups))
+        e = refuse_length(r, "groups", 0, max, "the ids of groups must have %zu characters at most between commas",
+                          max);
+    return e;
 }
 
 /* ---- use cases --------------------------------------------------------------------------------------------------- */
@@ -143,7 +118,7 @@ enum err admin_add_person(struct admin *a, const struct actor *actor, const stru
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
-        e = check_name(change.name, 1, NAME_MAX_UNITS, &u.name, r);
+        e = check_name(change.name, 1, PERSON_NAME_MAX, &u.name, r);
     if (!e)
         e = user_set_password(a, &u, change.password, r);
     if (!e)

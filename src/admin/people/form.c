@@ -22,46 +22,22 @@ void admin_get_password_length(const struct admin *a, int *min, int *max)
     *max = admin_has_strong_passwords(a) ? STRONG_WORDS_MAX : WORDS_MAX;
 }
 
-static enum err set_strong(struct admin *a, struct user *u, const char *password, struct refusal *r)
-{
-    enum err e = hashing_enter(&a->hashing, a->clock, r);
-
-    if (e)
-        return e;
-    e = strong_make(&a->hashing, password, u, &r->text);
-    hashing_leave(&a->hashing);
-    u->strong_is_weak = weak_is_password(password);
-    return refuse_error(r, e);
-}
-
-static enum err set_original(struct admin *a, struct user *u, const char *password, struct refusal *r)
-{
-    struct store_session *s = NULL;
-    int length = 0;
-    enum err e = admin_take_session(a, &s, r);
-
-    if (!e)
-        e = store_get_password_length(s, &length, &r->text);
-    e = admin_end(a, s, e, r);
-    if (!e)
-        password_hash(length, password, u->password);
-    u->strong[0] = '\0';
-    return e;
-}
-
 enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r)
 {
     bool strong = admin_has_strong_passwords(a);
+    struct store_session *s = NULL;
     char *password = NULL;
     enum err e = check_password(text, strong, &password, r);
 
     if (!e && admin_is_strict(a) && weak_is_password(password))
         e = refuse(r, REFUSED_INVALID, "password",
                    "password is one that everybody knows, and shardwheel.security.strict is on");
+    if (!e && !strong) /* nobody holds a session while he waits for his turn to hash */
+        e = admin_take_session(a, &s, r);
     if (!e)
-        e = strong ? set_strong(a, u, password, r) : set_original(a, u, password, r);
+        e = password_make(a, s, password, u, r);
     free(password);
-    return e;
+    return admin_end(a, s, e, r);
 }
 
 /* Role and permission as they were sent. A role of ours stays where the form says what the original's row says of one:

@@ -9,33 +9,27 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set_original(struct user *u, int column_length, const char *password)
-{
-    password_hash(column_length, password, u->password);
-    u->strong[0] = '\0';
-}
-
-/* *to is `u` with the other form. A shallow copy: it owns nothing. */
-static enum err make_other(struct admin *a, struct store_session *s, const struct user *u, const char *password,
-                           struct user *to, struct refusal *r)
+enum err password_make(struct admin *a, struct store_session *s, const char *password, struct user *u,
+                       struct refusal *r)
 {
     int length = 0;
     enum err e;
 
-    *to = *u;
-    to->strong_is_weak = weak_is_password(password);
+    u->strong_is_weak = weak_is_password(password);
     if (!admin_has_strong_passwords(a)) {
-        e = store_get_password_length(s, &length, &r->text);
-        if (!e)
-            set_original(to, length, password);
-        return e;
+        e = refuse_error(r, store_get_password_length(s, &length, &r->text));
+        if (e)
+            return e;
+        password_hash(length, password, u->password);
+        u->strong[0] = '\0';
+        return ERR_OK;
     }
     e = hashing_enter(&a->hashing, a->clock, r);
     if (e)
         return e;
-    e = strong_make(&a->hashing, password, to, &r->text);
+    e = strong_make(&a->hashing, password, u, &r->text);
     hashing_leave(&a->hashing);
-    return e;
+    return refuse_error(r, e);
 }
 
 /* A long one is of no use to Java admins' pages: it stays what it is until there is another. */
@@ -74,11 +68,11 @@ static enum err look_again(struct admin *a, struct store_session *s, struct user
 enum err password_move(struct admin *a, struct store_session *s, struct user *u, const char *password,
                        const struct actor *actor, struct refusal *r)
 {
-    struct user to;
+    struct user to = *u; /* a shallow copy: it owns nothing */
     struct audit_diff d;
     bool moved = false;
 
-    if (!is_to_move(a, u, password) || make_other(a, s, u, password, &to, r)) {
+    if (!is_to_move(a, u, password) || password_make(a, s, password, &to, r)) {
         *r = (struct refusal){0}; /* the next login is as good */
         return ERR_OK;
     }

@@ -61,6 +61,33 @@ enum err person_make(struct user *u, struct person *out, struct refusal *r)
     return ERR_OK;
 }
 
+static bool is_role_of_ours(enum admin_role role)
+{
+    return role == ROLE_READER || role == ROLE_RUNNER;
+}
+
+size_t role_get_groups_max(enum admin_role role)
+{
+    return is_role_of_ours(role) ? OWN_GROUPS_MAX : PERMISSION_MAX;
+}
+
+bool user_set_role(struct user *u, enum admin_role role, char *groups)
+{
+    bool own = is_role_of_ours(role);
+
+    if (groups && strlen(groups) > role_get_groups_max(role)) {
+        free(groups);
+        return false;
+    }
+    free(u->permission);
+    free(u->own_groups);
+    u->permission = own ? NULL : groups;
+    u->own_groups = own ? groups : NULL;
+    u->role = role == ROLE_ADMIN;
+    snprintf(u->own_role, sizeof u->own_role, "%s", own ? role_name(role) : "");
+    return true;
+}
+
 bool user_copy(const struct user *from, struct user *out)
 {
     struct user copy = *from;

@@ -7,7 +7,15 @@
 #include "admin/audit.h"
 #include "shardwheel/admin/people.h"
 
-#define PERMISSION_MAX 255 /* characters of the column */
+#define PERSON_NAME_MAX 50  /* units of UTF-16 of the column */
+#define PERMISSION_MAX 255  /* characters of the column */
+#define OWN_GROUPS_MAX 8000 /* bytes of a list of ours */
+
+/* How long the list of groups may be that stands with a role. */
+size_t role_get_groups_max(enum admin_role role);
+/* Gives him the role and the groups, between commas, which are taken; NULL: all of them, or the role has no list.
+ * False: they are longer than that. */
+bool user_set_role(struct user *u, enum admin_role role, char *groups);
 
 MUST_CHECK enum err person_make(struct user *u, struct person *out, struct refusal *r); /* takes what u has */
 /* Adds where `from` is NULL (*id is the new one), removes where `to` is, else writes what differs; one transaction.
@@ -16,7 +24,10 @@ MUST_CHECK enum err person_make(struct user *u, struct person *out, struct refus
 MUST_CHECK enum err person_write(struct admin *a, const struct actor *actor, const struct user *from,
                                  const struct user *to, const struct identity *who, int64_t *id, struct refusal *r);
 MUST_CHECK enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r);
-/* The password in the form that the settings say, once it was checked. */
+/* Into `u`, in the form that the settings say; for that of Java admins the session is asked what the column takes. */
+MUST_CHECK enum err password_make(struct admin *a, struct store_session *s, const char *password, struct user *u,
+                                  struct refusal *r);
+/* The same, once the password was checked. */
 MUST_CHECK enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r);
 /* REFUSED_STATE of a user whose role, groups and password come from elsewhere. */
 MUST_CHECK enum err refuse_outside(const struct user *u, struct refusal *r);

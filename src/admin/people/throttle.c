@@ -186,25 +186,29 @@ enum err throttle_try_code(struct admin *a, struct store_session *s, const char 
     return end_try(a, e, wait_ms, r);
 }
 
-enum err throttle_count(struct admin *a, struct store_session *s, const struct throttle *t,
-                        struct login_failures before[LOGIN_KEYS], struct refusal *r)
+enum err throttle_count(struct admin *a, const struct throttle *t, struct login_failures before[LOGIN_KEYS],
+                        struct refusal *r)
 {
     struct login_try one = {.keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait};
+    struct store_session *s = NULL;
     int64_t wait_ms = 0;
-    enum err e = clean_now_and_then(a, s, r);
+    enum err e = admin_take_session(a, &s, r);
 
     if (!e)
+        e = clean_now_and_then(a, s, r);
+    if (!e)
         e = try_often(s, &one, before, &wait_ms, NULL, &r->text);
-    return end_try(a, e, wait_ms, r);
+    return admin_end(a, s, end_try(a, e, wait_ms, r), r);
 }
 
-enum err throttle_take_back(struct store_session *s, const struct throttle *t,
-                            const struct login_failures before[LOGIN_KEYS], bool right, struct refusal *r)
+enum err throttle_take_back(struct admin *a, const struct throttle *t, const struct login_failures before[LOGIN_KEYS],
+                            bool right, struct refusal *r)
 {
     const char *const keys[LOGIN_KEYS] = {t->user, t->address};
-    enum err e = ERR_CONFLICT;
+    struct store_session *s = NULL;
+    enum err e = admin_take_session(a, &s, r), tried = ERR_CONFLICT;
 
-    for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
-        e = store_take_back_try(s, keys, before, right, &r->text);
-    return refuse_error(r, throttle_end_deadlocks(e, &r->text));
+    for (int i = 0; i < DEADLOCKS_MAX && !e && tried == ERR_CONFLICT; i++)
+        tried = store_take_back_try(s, keys, before, right, &r->text);
+    return admin_end(a, s, e ? e : throttle_end_deadlocks(tried, &r->text), r);
 }

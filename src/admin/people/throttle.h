@@ -32,10 +32,11 @@ int64_t throttle_find_wait(size_t key, const struct login_failures *failures, in
 /* REFUSED_LIMIT: not yet; r->retry_s says when. Else *right tells whether the password is that of the user. */
 MUST_CHECK enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t,
                                  const struct user *u, const char *password, bool *right, struct refusal *r);
-/* The same for a password that is looked at elsewhere: it counts as wrong until it is taken back. */
-MUST_CHECK enum err throttle_count(struct admin *a, struct store_session *s, const struct throttle *t,
-                                   struct login_failures before[LOGIN_KEYS], struct refusal *r);
-MUST_CHECK enum err throttle_take_back(struct store_session *s, const struct throttle *t,
+/* The same for a password that is looked at elsewhere: it counts as wrong until it is taken back. No session is held
+ * meanwhile. */
+MUST_CHECK enum err throttle_count(struct admin *a, const struct throttle *t, struct login_failures before[LOGIN_KEYS],
+                                   struct refusal *r);
+MUST_CHECK enum err throttle_take_back(struct admin *a, const struct throttle *t,
                                        const struct login_failures before[LOGIN_KEYS], bool right, struct refusal *r);
 
 /* As throttle_try, of a code of the second factor: `check` looks at it, and must not wait. Its failures are counted

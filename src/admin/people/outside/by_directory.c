@@ -16,31 +16,6 @@ bool login_is_of_directory(const struct admin *a, const struct user *u)
     return a->opts.directory && (!u->id || !strcmp(u->source, SOURCE));
 }
 
-/* ---- failures ---------------------------------------------------------------------------------------------------- */
-
-static enum err count(struct admin *a, const struct throttle *t, struct login_failures before[LOGIN_KEYS],
-                      struct refusal *r)
-{
-    struct store_session *s = NULL;
-    enum err e = admin_take_session(a, &s, r);
-
-    if (!e)
-        e = throttle_count(a, s, t, before, r);
-    return admin_end(a, s, e, r);
-}
-
-/* Nobody is kept out by a directory that does not answer. */
-static enum err take_back(struct admin *a, const struct throttle *t, const struct login_failures before[LOGIN_KEYS],
-                          bool right, struct refusal *r)
-{
-    struct store_session *s = NULL;
-    enum err e = admin_take_session(a, &s, r);
-
-    if (!e)
-        e = throttle_take_back(s, t, before, right, r);
-    return admin_end(a, s, e, r);
-}
-
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static enum err refuse_wrong(struct admin *a, enum directory_answer answer, const struct user *u,
@@ -136,13 +111,13 @@ static enum err ask(struct admin *a, const struct login_form *form, const struct
     struct login_failures before[LOGIN_KEYS];
     struct directory_person p = {0};
     struct errctx why;
-    enum err e = count(a, t, before, r);
+    enum err e = throttle_count(a, t, before, r);
 
     if (e)
         return e;
     enum directory_answer answer = directory_login(a->opts.directory, form->name, form->password, &p, &why);
     if (answer != DIRECTORY_WRONG && answer != DIRECTORY_EXPIRED && answer != DIRECTORY_SEVERAL)
-        e = take_back(a, t, before, answer == DIRECTORY_YES, r);
+        e = throttle_take_back(a, t, before, answer == DIRECTORY_YES, r); /* its silence keeps nobody out */
     if (!e)
         e = judge(a, answer, &p, &why, from, login, r);
     directory_person_fini(&p);

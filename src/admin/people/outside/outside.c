@@ -15,9 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAME_MAX_UNITS 50   /* of the column */
-#define OWN_GROUPS_MAX 8000 /* bytes of a list of ours */
-#define TRIES 3             /* somebody else may log in, or change the row, meanwhile */
+#define TRIES 3 /* somebody else may log in, or change the row, meanwhile */
 #define SESSION_DEFAULT_MS (INT64_C(8) * 3600 * 1000)
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
@@ -124,27 +122,16 @@ static enum err find_groups(struct store_session *s, const struct mapped *is, ch
 
 static enum err set_role(struct store_session *s, const struct mapped *is, struct user *u, struct refusal *r)
 {
-    bool own = is->role == ROLE_READER || is->role == ROLE_RUNNER;
-    size_t max = own ? OWN_GROUPS_MAX : PERMISSION_MAX;
+    size_t max = role_get_groups_max(is->role);
     char *groups = NULL;
     enum err e = is->all_groups ? ERR_OK : find_groups(s, is, &groups, r);
 
-    if (e)
-        return e;
-    if (groups && strlen(groups) > max) {
-        free(groups);
-        return refuse_length(r, "groups", 0, max,
-                             "shardwheel.login.mapping gives more executor groups than a user's row can hold: their "
-                             "ids may have %zu characters between commas",
-                             max);
-    }
-    free(u->permission);
-    free(u->own_groups);
-    u->permission = own ? NULL : groups;
-    u->own_groups = own ? groups : NULL;
-    u->role = is->role == ROLE_ADMIN;
-    snprintf(u->own_role, sizeof u->own_role, "%s", own ? role_name(is->role) : "");
-    return ERR_OK;
+    if (!e && !user_set_role(u, is->role, groups))
+        e = refuse_length(r, "groups", 0, max,
+                          "shardwheel.login.mapping gives more executor groups than a user's row can hold: their "
+                          "ids may have %zu characters between commas",
+                          max);
+    return e;
 }
 
 /* A password that a Java admin gave him goes, and his sessions with it. */
@@ -182,7 +169,7 @@ static enum err add(struct store_session *s, const struct outside_person *person
     struct identity who;
     struct audit_diff d;
     int64_t id = 0;
-    enum err e = check_name(person->name, 1, NAME_MAX_UNITS, &u.name, r);
+    enum err e = check_name(person->name, 1, PERSON_NAME_MAX, &u.name, r);
 
     audit_begin(&d, AUDIT_ADDED);
     if (!e)
