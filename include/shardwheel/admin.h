@@ -108,7 +108,9 @@ enum err refuse_length(struct refusal *r, const char *field, size_t min, size_t 
     PRINTF_LIKE(5, 6);
 /* The right is missing: REFUSED_RIGHT. ERR_OK when it is not. If only the token lacks it, its scope is named. */
 MUST_CHECK enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_t group, struct refusal *r);
-/* The same of RIGHT_SEE, wherever it is. */
+/* The same, where one group or none is enough. */
+MUST_CHECK enum err refuse_unless_somewhere(const struct actor *actor, enum admin_right right, struct refusal *r);
+/* The same of RIGHT_SEE. */
 MUST_CHECK enum err refuse_unless_sees(const struct actor *actor, struct refusal *r);
 /* An error of the store or another area, which has written r->text, with the kind that it stands for. ERR_OK stays
  * ERR_OK. */

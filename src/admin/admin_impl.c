@@ -3,6 +3,8 @@
 
 #include "shardwheel/config.h"
 
+#include <string.h>
+
 bool admin_is_strict(const struct admin *a)
 {
     return a->opts.config && a->opts.config->security_strict;
@@ -11,6 +13,21 @@ bool admin_is_strict(const struct admin *a)
 bool admin_has_strong_passwords(const struct admin *a)
 {
     return a->opts.config && a->opts.config->strong_passwords;
+}
+
+enum err admin_take_zone(const struct admin *a, const char *name, struct zone **own, const struct zone **out,
+                         struct errctx *ec)
+{
+    enum err e = name && *name ? zone_load(name, own, ec) : ERR_OK;
+
+    if (!e)
+        *out = *own ? *own : a->opts.zone;
+    return e;
+}
+
+bool is_same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r)
@@ -23,6 +40,13 @@ enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_righ
                      struct store_session **out, struct refusal *r)
 {
     enum err e = refuse_unless(actor, right, group, r);
+
+    return e ? e : admin_take_session(a, out, r);
+}
+
+enum err admin_enter_seeing(struct admin *a, const struct actor *actor, struct store_session **out, struct refusal *r)
+{
+    enum err e = refuse_unless_sees(actor, r);
 
     return e ? e : admin_take_session(a, out, r);
 }

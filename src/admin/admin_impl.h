@@ -78,11 +78,18 @@ MUST_CHECK enum err admin_enter_alarms(struct admin *a, const struct actor *acto
 /* What a change, as the store calls it, is for people: taken, too many, or not there. A refusal that is filled in
  * already stays. */
 MUST_CHECK enum err admin_refuse_change(enum err e, const char *field, const char *not_there, struct refusal *r);
+/* The zone of that name; NULL, "": that of the cluster. *own is to be destroyed; NULL where it is the cluster's. */
+MUST_CHECK enum err admin_take_zone(const struct admin *a, const char *name, struct zone **own, const struct zone **out,
+                                    struct errctx *ec);
+bool is_same_text(const char *a, const char *b); /* NULL and "" are the same */
 /* Empties `r`. Give it back with store_give_session(a->opts.store, ...), or by admin_end. */
 MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r);
 /* The same for whoever has the right: see refuse_unless. */
 MUST_CHECK enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_right right, int64_t group,
                                 struct store_session **out, struct refusal *r);
+/* The same for whoever sees anything: see refuse_unless_sees. */
+MUST_CHECK enum err admin_enter_seeing(struct admin *a, const struct actor *actor, struct store_session **out,
+                                       struct refusal *r);
 /* Ends what one of these began, also without success: gives the session back. An error that nobody has refused yet is
  * one of the store, whose text is in r->text. */
 MUST_CHECK enum err admin_end(struct admin *a, struct store_session *s, enum err e, struct refusal *r);

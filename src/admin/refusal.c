@@ -76,9 +76,14 @@ enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_
     return refuse(r, REFUSED_RIGHT, NULL, "%s has no right to do this", actor->name);
 }
 
+enum err refuse_unless_somewhere(const struct actor *actor, enum admin_right right, struct refusal *r)
+{
+    return actor->rights & role_get_rights(actor->role) & right ? ERR_OK : refuse_unless(actor, right, 0, r);
+}
+
 enum err refuse_unless_sees(const struct actor *actor, struct refusal *r)
 {
-    return actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+    return refuse_unless_somewhere(actor, RIGHT_SEE, r);
 }
 
 static enum refusal_kind find_kind(enum err e)

@@ -15,7 +15,7 @@
 
 /* ---- documents with faults --------------------------------------------------------------------------------------- */
 
-static enum err refuse_faults(const struct flow_faults *faults, struct refusal *r)
+enum err flow_refuse_faults(const struct flow_faults *faults, struct refusal *r)
 {
     if (faults->count == 0)
         return ERR_OK;
@@ -58,18 +58,16 @@ enum err admin_add_flow(struct admin *a, const struct actor *actor, const char *
     struct store_session *s = NULL;
     struct flow *flow = NULL;
     struct reach reach = {0};
-    enum err e = ERR_OK;
+    enum err e = refuse_unless_somewhere(actor, RIGHT_CHANGE, r);
 
     faults->count = 0;
-    if (!(actor->rights & role_get_rights(actor->role) & RIGHT_CHANGE))
-        e = refuse_unless(actor, RIGHT_CHANGE, 0, r);
     if (!e)
         e = admin_take_session(a, &s, r);
     reach_init(&reach, s);
     if (!e)
         e = flow_check_document(&reach, document, 0, &flow, &reached, faults, r);
     if (!e)
-        e = refuse_faults(faults, r);
+        e = flow_refuse_faults(faults, r);
     if (!e)
         e = reach_refuse_unless(&reach, reached, actor, RIGHT_CHANGE, r);
     if (!e)
@@ -154,7 +152,7 @@ static enum err try_change(struct change_plan *plan, struct store_session *s, bo
     if (!e && plan->call.document) {
         e = flow_check_document(&with, plan->call.document, plan->id, &flow, &new, plan->faults, r);
         if (!e)
-            e = refuse_faults(plan->faults, r);
+            e = flow_refuse_faults(plan->faults, r);
         if (!e)
             e = reach_refuse_unless(&with, new, plan->call.actor, plan->right, r);
     }
@@ -254,7 +252,7 @@ static enum err find_next(const struct admin *a, const struct flow *flow, int64_
     struct job_due due;
     int64_t next_ms = 0;
     char conf[FLOW_CONF_MAX];
-    enum err e = flow_take_zone(a, flow, &own, &zone, ec);
+    enum err e = admin_take_zone(a, flow_get_settings(flow)->zone, &own, &zone, ec);
 
     flow_make_due(flow_get_settings(flow), conf, &due);
     if (!e)
@@ -264,11 +262,6 @@ static enum err find_next(const struct admin *a, const struct flow *flow, int64_
         *next_s = time_floor_div(next_ms, 1000);
     zone_destroy(own);
     return e;
-}
-
-static bool is_same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 static bool have_same_times(const struct flow_settings *a, const struct flow_settings *b)

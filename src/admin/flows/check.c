@@ -106,12 +106,10 @@ enum err admin_check_flow(struct admin *a, const struct actor *actor, const char
     struct flow *flow = NULL;
     struct reach reach = {0};
     int64_t own_id = 0;
-    enum err e = refuse_unless_sees(actor, r);
+    enum err e = admin_enter_seeing(a, actor, &s, r);
 
     out->groups = NULL;
     out->group_count = 0;
-    if (!e)
-        e = admin_take_session(a, &s, r);
     reach_init(&reach, s);
     if (!e)
         e = find_own_id(s, document, &own_id, r);

@@ -25,17 +25,6 @@ enum err flow_load_saved(const char *document, struct flow **out, struct refusal
     return refuse_error(r, e);
 }
 
-enum err flow_take_zone(const struct admin *a, const struct flow *flow, struct zone **own, const struct zone **out,
-                        struct errctx *ec)
-{
-    const char *name = flow_get_settings(flow)->zone;
-    enum err e = name ? zone_load(name, own, ec) : ERR_OK;
-
-    if (!e)
-        *out = *own ? *own : a->opts.zone;
-    return e;
-}
-
 enum err flow_find(struct reach *reach, int64_t id, struct flow_rows *rows, const struct reach_flow **out,
                    struct refusal *r)
 {

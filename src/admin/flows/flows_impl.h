@@ -55,9 +55,8 @@ size_t flow_find_step_named(const struct reach_flow *flow, const char *name); /*
 enum err flow_refuse_error(struct refusal *r, enum err e);
 /* Of a document that was saved: ERR_INPUT is no fault of who asks. */
 MUST_CHECK enum err flow_load_saved(const char *document, struct flow **out, struct refusal *r);
-/* The flow's own zone, else that of the cluster. *own is to be destroyed. */
-MUST_CHECK enum err flow_take_zone(const struct admin *a, const struct flow *flow, struct zone **own,
-                                   const struct zone **out, struct errctx *ec);
+/* The first fault refuses the document; none: ERR_OK. */
+MUST_CHECK enum err flow_refuse_faults(const struct flow_faults *faults, struct refusal *r);
 
 #define FLOW_TRIES 5 /* of a change that met a deadlock, or a version that was saved meanwhile */
 

@@ -138,10 +138,8 @@ enum err admin_list_flows(struct admin *a, const struct actor *actor, const stru
     struct store_session *s = NULL;
     struct flow_cards cards = {0};
     struct reach reach = {0};
-    enum err e = refuse_unless_sees(actor, r);
+    enum err e = admin_enter_seeing(a, actor, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     reach_init(&reach, s);
     snprintf(cards.last, sizeof cards.last, "%s", query->after);
     cards.items = calloc(query->limit + 1, sizeof *cards.items);

@@ -79,7 +79,7 @@ static enum err find_reasons(const struct admin *a, struct flow_run_whole *out, 
 
     if (flow_load_saved(out->version.rows[0].document, &flow, &why))
         return ERR_OK;
-    e = flow_take_zone(a, flow, &own, &zone, ec);
+    e = admin_take_zone(a, flow_get_settings(flow)->zone, &own, &zone, ec);
     if (!e)
         e = flow_create_values(flow, run->parameters, run->id, run->due_s, zone, &values, ec);
     for (size_t i = 0; i < out->box_count && !e; i++)

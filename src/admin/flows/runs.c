@@ -186,10 +186,8 @@ enum err admin_list_flow_runs(struct admin *a, const struct actor *actor, const 
     struct flow_run_cards cards = {.items = calloc(limit + 1, sizeof *cards.items)};
     struct store_session *s = NULL;
     struct reach reach = {0};
-    enum err e = refuse_unless_sees(actor, r);
+    enum err e = admin_enter_seeing(a, actor, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     reach_init(&reach, s);
     if (!e && !cards.items)
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
@@ -231,7 +229,7 @@ static enum err check_parameters(const struct admin *a, const struct flow *flow,
 
     if (parameters && strlen(parameters) > FLOW_PARAMETERS_BYTES_MAX)
         return refuse(r, REFUSED_LENGTH, "parameters", "parameters have more than %d bytes", FLOW_PARAMETERS_BYTES_MAX);
-    e = refuse_error(r, flow_take_zone(a, flow, &own, &zone, &r->text));
+    e = refuse_error(r, admin_take_zone(a, flow_get_settings(flow)->zone, &own, &zone, &r->text));
     if (!e) {
         e = flow_create_values(flow, parameters, 0, time_floor_div(clock_wall_ms(a->clock), 1000), zone, &values,
                                &r->text);

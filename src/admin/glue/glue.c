@@ -16,11 +16,17 @@ enum err glue_may_save(const struct admin *a, const char *glue_type, struct refu
                   a->opts.glue == GLUE_OFF ? "off" : "bean-only");
 }
 
-static enum err load(struct store_session *s, int64_t job_id, struct glue_now *out, struct refusal *r)
+/* For who has the right in the job's group. */
+static enum err load(struct store_session *s, const struct actor *actor, enum admin_right right, int64_t job_id,
+                     struct glue_now *out, struct refusal *r)
 {
     enum err e = store_load_glue(s, job_id, out, &r->text);
 
-    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, job_id) : e;
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, job_id);
+    if (!e && (e = refuse_unless(actor, right, out->group, r)))
+        glue_now_fini(out);
+    return e;
 }
 
 enum err admin_load_glue(struct admin *a, const struct actor *actor, int64_t job_id, struct glue_now *out,
@@ -30,9 +36,7 @@ enum err admin_load_glue(struct admin *a, const struct actor *actor, int64_t job
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = load(s, job_id, out, r);
-    if (!e && (e = refuse_unless(actor, RIGHT_SEE, out->group, r)))
-        glue_now_fini(out);
+        e = load(s, actor, RIGHT_SEE, job_id, out, r);
     return admin_end(a, s, e, r);
 }
 
@@ -85,9 +89,7 @@ enum err admin_save_glue(struct admin *a, const struct actor *actor, const struc
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = load(s, save->job_id, &now, r);
-    if (!e)
-        e = refuse_unless(actor, RIGHT_CHANGE, now.group, r);
+        e = load(s, actor, RIGHT_CHANGE, save->job_id, &now, r);
     if (!e)
         e = glue_may_save(a, "GLUE", r); /* also the source of a BEAN job, which nobody runs */
     if (!e && save->source && strlen(save->source) > GLUE_SOURCE_MAX)
@@ -103,10 +105,8 @@ enum err admin_save_glue(struct admin *a, const struct actor *actor, const struc
 static enum err may_see(struct store_session *s, const struct actor *actor, int64_t job_id, struct refusal *r)
 {
     struct glue_now now = {0};
-    enum err e = load(s, job_id, &now, r);
+    enum err e = load(s, actor, RIGHT_SEE, job_id, &now, r);
 
-    if (!e)
-        e = refuse_unless(actor, RIGHT_SEE, now.group, r);
     glue_now_fini(&now);
     return e;
 }

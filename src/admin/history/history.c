@@ -88,13 +88,11 @@ enum err admin_list_events(struct admin *a, const struct actor *actor, const str
 {
     struct event_filter scoped = *filter;
     struct store_session *s = NULL;
-    enum err e = refuse_unless_sees(actor, r);
+    enum err e = admin_enter_seeing(a, actor, &s, r);
 
     scoped.all_groups = actor->role == ROLE_ADMIN || actor->all_groups;
     scoped.groups = actor->groups;
     scoped.group_count = actor->group_count;
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (!e)
         e = end_slow(a, s, store_load_events(s, &scoped, place, limit + 1, LIMIT_MS, out, &r->text), r);
     *more = !e && out->count > limit;

@@ -41,11 +41,6 @@ struct change_call {
                     struct job_change *out, struct errctx *ec);
 };
 
-bool is_same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 /* The first due time behind all that is planned, of the job as it is to be. */
 static enum err renew_next(struct change_call *call, struct store_session *s, const struct job_state *state,
                            struct job_change *out, struct errctx *ec)
@@ -53,7 +48,7 @@ static enum err renew_next(struct change_call *call, struct store_session *s, co
     const struct zone *zone = NULL;
     struct zone *own = NULL;
     int64_t planned_s = 0;
-    enum err e = job_take_zone(call->admin, &out->settings, &own, &zone, ec);
+    enum err e = admin_take_zone(call->admin, out->settings.time_zone, &own, &zone, ec);
 
     if (!e)
         e = store_find_newest_planned(s, state->row.id, state->now_ms, &planned_s, ec);

@@ -171,10 +171,8 @@ enum err admin_load_family(struct admin *a, const struct actor *actor, int64_t j
     struct job_parents parents = {0};
     struct family f = {0};
     struct store_session *s = NULL;
-    enum err e = refuse_unless_sees(actor, r);
+    enum err e = admin_enter_seeing(a, actor, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (!e)
         e = check_job(s, actor, job_id, r);
     if (!e)

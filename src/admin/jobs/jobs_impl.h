@@ -30,9 +30,6 @@ MUST_CHECK enum err job_check_form(struct admin *a, const struct actor *actor, s
                                    const struct job_form *form, enum job_check what, int64_t own_id,
                                    struct job_tidy *out, struct refusal *r);
 
-/* The job's own zone, else that of the cluster. *own is to be destroyed; NULL where it is the cluster's. */
-MUST_CHECK enum err job_take_zone(const struct admin *a, const struct job_settings *settings, struct zone **own,
-                                  const struct zone **out, struct errctx *ec);
 /* What an edit does not touch, but calls of its own: id, GLUE, whether it runs and when. */
 void job_keep_own(struct job_row *row, const struct job_row *from);
 void job_make_due(const struct job_row *row, const struct job_settings *settings, struct job_due *out);

@@ -48,16 +48,6 @@ bool job_settings_have_same_times(const struct job_settings *a, const struct job
            a->valid_from_s == b->valid_from_s && a->valid_until_s == b->valid_until_s;
 }
 
-enum err job_take_zone(const struct admin *a, const struct job_settings *settings, struct zone **own,
-                       const struct zone **out, struct errctx *ec)
-{
-    enum err e = settings->time_zone[0] ? zone_load(settings->time_zone, own, ec) : ERR_OK;
-
-    if (!e)
-        *out = *own ? *own : a->opts.zone;
-    return e;
-}
-
 const struct zone *admin_get_zone(const struct admin *a)
 {
     return a->opts.zone;
@@ -99,7 +89,7 @@ static enum err find_job_times(const struct admin *a, const struct job_found *jo
     *out = (struct job_times){0};
     if (!strcmp(due.schedule_type, "NONE"))
         return ERR_OK;
-    e = job_take_zone(a, &settings, &own, &zone, ec);
+    e = admin_take_zone(a, settings.time_zone, &own, &zone, ec);
     if (!e && count > 0 && row->status == 1 && row->next_ms > now_ms && !strcmp(due.schedule_type, "FIX_RATE")) {
         out->ms[out->count++] = row->next_ms;
         now_ms = row->next_ms;
@@ -129,13 +119,9 @@ enum err admin_find_job_times(struct admin *a, const struct actor *actor, int64_
 static enum err take_text_zone(const struct admin *a, const struct schedule_text *text, struct zone **own,
                                const struct zone **out, struct errctx *ec)
 {
-    struct job_settings settings;
-
-    job_settings_init(&settings, 0);
-    if (text->zone && strlen(text->zone) >= sizeof settings.time_zone)
+    if (text->zone && strlen(text->zone) >= ZONE_NAME_MAX)
         return err_set(ec, ERR_INPUT, "there is no such zone");
-    snprintf(settings.time_zone, sizeof settings.time_zone, "%s", text->zone ? text->zone : "");
-    return job_take_zone(a, &settings, own, out, ec);
+    return admin_take_zone(a, text->zone, own, out, ec);
 }
 
 /* Any whole number, 0 and negative ones too. */

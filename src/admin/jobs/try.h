@@ -11,6 +11,4 @@ MUST_CHECK enum err job_try_edit(struct admin *a, const struct actor *actor, str
                                  const struct job_row *row, const struct job_settings *settings,
                                  const struct job_edit *edit, bool *same, struct audit_diff *diff, struct refusal *r);
 
-bool is_same_text(const char *a, const char *b); /* NULL and "" are the same */
-
 #endif

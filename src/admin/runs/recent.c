@@ -92,10 +92,8 @@ enum err admin_load_recent_runs(struct admin *a, const struct actor *actor, cons
 {
     struct jobs_recent recent = {0};
     struct store_session *s = NULL;
-    enum err e = refuse_unless_sees(actor, r);
+    enum err e = admin_enter_seeing(a, actor, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (!e)
         e = load(s, actor, ids, count, each, &recent, &r->text);
     e = admin_end(a, s, e, r);

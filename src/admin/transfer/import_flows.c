@@ -323,11 +323,6 @@ static enum err save(struct importing *im, struct flow_plan *plan, bool switches
     return e;
 }
 
-static enum err refuse_faults(const struct flow_plan *plan, struct refusal *r)
-{
-    return refuse(r, REFUSED_INVALID, "document", "%s: %s", plan->faults.list[0].where, plan->faults.list[0].text);
-}
-
 static enum err try_flow(struct importing *im, struct flow_plan *plan, struct transfer_item *item, struct refusal *r)
 {
     char *now = NULL;
@@ -336,8 +331,8 @@ static enum err try_flow(struct importing *im, struct flow_plan *plan, struct tr
 
     if (!e && plan->future && plan->faults.count == 0)
         flow_check_steps(&im->flows->reach, plan->future, 0, /*by_name=*/true, &plan->faults);
-    if (!e && plan->faults.count > 0)
-        e = refuse_faults(plan, r);
+    if (!e)
+        e = flow_refuse_faults(&plan->faults, r);
     if (!e)
         e = reach_refuse_unless(&im->flows->reach, plan->future, im->actor, RIGHT_CHANGE, r);
     if (!e && plan->wanted->running == 1 && !plan->has_schedule)
@@ -415,14 +410,6 @@ static void import_in_order(struct importing *im, struct flow_plan *plan)
         import_flow(im, plan, &im->result.flows[plan - im->flows->plans]);
 }
 
-/* In some groups at least. */
-static enum err may_change(const struct actor *actor, struct refusal *r)
-{
-    if (actor->rights & role_get_rights(actor->role) & RIGHT_CHANGE)
-        return ERR_OK;
-    return refuse_unless(actor, RIGHT_CHANGE, 0, r);
-}
-
 void import_flows(struct importing *im)
 {
     struct flow_plans *p = im->flows;
@@ -432,7 +419,7 @@ void import_flows(struct importing *im)
     if (p->count == 0)
         return;
     reach_init(&p->reach, im->session);
-    e = may_change(im->actor, &why);
+    e = refuse_unless_somewhere(im->actor, RIGHT_CHANGE, &why);
     if (!e)
         e = plan_jobs(im, &why);
     for (size_t i = 0; i < p->count && !e && !import_is_over(im); i++)
