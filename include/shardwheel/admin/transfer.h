@@ -122,9 +122,10 @@ struct transfer_item {
 };
 
 struct transfer_result {
-    struct transfer_item *groups, *jobs, *flows, *rules, *channels; /* as in the document */
-    size_t group_count, job_count, flow_count, rule_count, channel_count;
-    size_t outcomes[TRANSFER_LEFT + 1]; /* how many of each, of all */
+    struct transfer_item *items; /* all of them */
+    size_t count;
+    struct transfer_item *groups, *jobs, *flows, *rules, *channels; /* of these; as in the document */
+    size_t outcomes[TRANSFER_LEFT + 1];                             /* how many of each, of all */
 };
 void transfer_result_fini(struct transfer_result *result);
 

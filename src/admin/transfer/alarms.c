@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/transfer/alarms.h"
 
-#include "admin/audit.h"
 #include "shardwheel/config.h"
 
 #include <stdio.h>
@@ -82,7 +81,6 @@ static enum err show_rule(struct importing *im, const struct watch_rule *now, co
 {
     char old[24] = "", new[24];
     struct audit_diff diff;
-    enum err e;
 
     if (now)
         snprintf(old, sizeof old, "%02d:%02d", (int)(now->bound / 60 % 24), (int)(now->bound % 60));
@@ -92,11 +90,7 @@ static enum err show_rule(struct importing *im, const struct watch_rule *now, co
         audit_text(&diff, "doneBy", old, new);
     else
         audit_int(&diff, "limit", now ? now->bound : 0, wanted->bound);
-    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &r->text));
-    if (!e)
-        import_keep_diff(item, diff.row.before, diff.row.after);
-    audit_fini(&diff);
-    return e;
+    return import_end_diff(im, &diff, item, r);
 }
 
 static enum err write_rule(struct importing *im, const struct watch_rule *now, const struct watch_rule *wanted,
@@ -135,19 +129,17 @@ static enum err show_channel(struct importing *im, const struct channel_row *now
                              struct transfer_item *item, struct refusal *r)
 {
     struct audit_diff diff;
-    enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_text(&diff, "groups", now->app_names, wanted->app_names);
     audit_text(&diff, "tags", now->tags, wanted->tags);
     audit_text(&diff, "quiet", now->quiet, wanted->quiet);
-    if (audit_differs(&diff))
+    if (audit_differs(&diff)) {
         item->outcome = TRANSFER_CHANGE;
-    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &r->text));
-    if (!e && item->outcome == TRANSFER_CHANGE)
-        import_keep_diff(item, diff.row.before, diff.row.after);
+        return import_end_diff(im, &diff, item, r);
+    }
     audit_fini(&diff);
-    return e;
+    return ERR_OK;
 }
 
 static enum err write_channel(struct importing *im, const struct channel_rows *rows,
@@ -182,9 +174,9 @@ static void import_rules(struct importing *im)
     struct refusal why = {0};
     enum err e = refuse_unless_sees(im->actor, &why);
 
-    if (!e && result->rule_count)
+    if (!e && im->document->rule_count)
         e = refuse_error(&why, store_load_watch_rules(im->session, &rules, &why.text));
-    for (size_t i = 0; i < result->rule_count && !import_is_over(im); i++) {
+    for (size_t i = 0; i < im->document->rule_count && !import_is_over(im); i++) {
         if (e)
             import_end_item(&result->rules[i], e, &why);
         else
@@ -201,9 +193,9 @@ static void import_channels(struct importing *im)
     struct refusal all = {0};
     enum err e = refuse_unless(im->actor, RIGHT_ADMINISTER, 0, &all);
 
-    if (!e && result->channel_count)
+    if (!e && im->document->channel_count)
         e = admin_read_alarms(im->admin, &opts, &rows, &all);
-    for (size_t i = 0; i < result->channel_count && !import_is_over(im); i++) {
+    for (size_t i = 0; i < im->document->channel_count && !import_is_over(im); i++) {
         struct transfer_item *item = &result->channels[i];
         struct refusal why = {0};
 

@@ -44,18 +44,13 @@ static enum err show_group(struct importing *im, const struct group_info *now, c
                            struct transfer_item *item, struct refusal *r)
 {
     struct audit_diff diff;
-    enum err e;
 
     audit_begin(&diff, now ? AUDIT_CHANGED : AUDIT_ADDED);
     audit_text(&diff, "title", now ? now->title : NULL, wanted->title);
     audit_int(&diff, "addressType", now ? now->address_type : 0, wanted->address_type);
     if (wanted->address_type)
         audit_text(&diff, "addressList", now ? now->address_list : NULL, wanted->address_list);
-    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &r->text));
-    if (!e)
-        import_keep_diff(item, diff.row.before, diff.row.after);
-    audit_fini(&diff);
-    return e;
+    return import_end_diff(im, &diff, item, r);
 }
 
 static enum err write_group(struct importing *im, const struct group_info *now, const struct group_info *wanted,
@@ -106,12 +101,12 @@ static bool is_made_here(const struct importing *im, const char *app_name)
 
 /* ---- children ---------------------------------------------------------------------------------------------------- */
 
-static bool is_in_document(const struct importing *im, const struct transfer_name *name)
+bool import_makes_job(const struct importing *im, const char *app_name, const char *name, size_t *out)
 {
-    for (size_t i = 0; i < im->document->job_count; i++) {
-        const struct transfer_job *job = &im->document->jobs[i];
-        if (!strcmp(job->app_name, name->app_name) && !strcmp(job->row.name, name->name))
-            return im->result.jobs[i].outcome == TRANSFER_CREATE;
+    for (*out = 0; *out < im->document->job_count; ++*out) {
+        const struct transfer_job *job = &im->document->jobs[*out];
+        if (!strcmp(job->app_name, app_name) && !strcmp(job->row.name, name))
+            return im->result.jobs[*out].outcome == TRANSFER_CREATE;
     }
     return false;
 }
@@ -125,13 +120,13 @@ static enum err find_children(struct importing *im, const struct transfer_job *j
     for (size_t i = 0; i < job->child_count; i++) {
         const struct transfer_name *child = &job->children[i];
         int64_t id = 0;
-        size_t count = transfer_index_find_job(&im->index, child->app_name, child->name, &id);
+        size_t count = transfer_index_find_job(&im->index, child->app_name, child->name, &id), made;
         if (count > 1)
             return refuse(r, REFUSED_STATE, "children", "%zu jobs are called %s/%s", count, child->app_name,
                           child->name);
         if (count == 1)
             buf_printf(out, "%s%" PRId64, out->len ? "," : "", id);
-        else if (im->dry_run && is_in_document(im, child))
+        else if (im->dry_run && import_makes_job(im, child->app_name, child->name, &made))
             *to_come = true;
         else
             return refuse(r, REFUSED_UNKNOWN, "children", "there is no job %s/%s", child->app_name, child->name);
@@ -327,19 +322,26 @@ static void finish_job(struct importing *im, const struct transfer_job *job, str
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static struct transfer_item *add_items(size_t count)
+/* An item for each, in the order in which they stand in the result. */
+static bool add_items(const struct transfer *d, struct transfer_result *result)
 {
-    struct transfer_item *items = calloc(count + 1, sizeof *items);
-
-    for (size_t i = 0; items && i < count; i++)
-        items[i].outcome = TRANSFER_LEFT;
-    return items;
+    result->count = d->group_count + d->job_count + d->flow_count + d->rule_count + d->channel_count;
+    result->items = calloc(result->count + 1, sizeof *result->items);
+    if (!result->items)
+        return false;
+    for (size_t i = 0; i < result->count; i++)
+        result->items[i].outcome = TRANSFER_LEFT;
+    result->groups = result->items;
+    result->jobs = result->groups + d->group_count;
+    result->flows = result->jobs + d->job_count;
+    result->rules = result->flows + d->flow_count;
+    result->channels = result->rules + d->rule_count;
+    return true;
 }
 
 static enum err prepare(struct importing *im, struct refusal *r)
 {
     const struct transfer *d = im->document;
-    struct transfer_result *result = &im->result;
     enum err e = transfer_check_names(d, r);
 
     if (!e && d->job_count > TRANSFER_JOBS_MAX)
@@ -348,28 +350,12 @@ static enum err prepare(struct importing *im, struct refusal *r)
         e = refuse(r, REFUSED_LIMIT, "flows", "more than %d flows", TRANSFER_FLOWS_MAX);
     if (e)
         return e;
-    result->groups = add_items(d->group_count);
-    result->jobs = add_items(d->job_count);
-    result->flows = add_items(d->flow_count);
-    result->rules = add_items(d->rule_count);
-    result->channels = add_items(d->channel_count);
-    if (!result->groups || !result->jobs || !result->flows || !result->rules || !result->channels)
+    if (!add_items(d, &im->result))
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
-    result->group_count = d->group_count;
-    result->job_count = d->job_count;
-    result->flow_count = d->flow_count;
-    result->rule_count = d->rule_count;
-    result->channel_count = d->channel_count;
     e = flow_plans_load(d, &im->flows, r);
     if (!e)
         e = transfer_index_load(&im->index, im->admin, im->actor, d, im->flows, r);
     return e ? e : admin_take_session(im->admin, &im->session, r);
-}
-
-static void count_outcomes(struct transfer_result *result, const struct transfer_item *items, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        result->outcomes[items[i].outcome]++;
 }
 
 static void run(struct importing *im)
@@ -388,11 +374,8 @@ static void run(struct importing *im)
         finish_job(im, &d->jobs[i], &result->jobs[i]);
     if (done == d->job_count)
         import_flows(im);
-    count_outcomes(result, result->groups, d->group_count);
-    count_outcomes(result, result->jobs, d->job_count);
-    count_outcomes(result, result->flows, d->flow_count);
-    count_outcomes(result, result->rules, d->rule_count);
-    count_outcomes(result, result->channels, d->channel_count);
+    for (size_t i = 0; i < result->count; i++)
+        result->outcomes[result->items[i].outcome]++;
 }
 
 enum err admin_import(struct admin *a, const struct actor *actor, const struct transfer *document, bool dry_run,

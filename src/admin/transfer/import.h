@@ -3,6 +3,7 @@
 #ifndef ADMIN_TRANSFER_IMPORT_H
 #define ADMIN_TRANSFER_IMPORT_H
 
+#include "admin/audit.h"
 #include "admin/transfer/index.h"
 
 struct importing {
@@ -21,5 +22,10 @@ bool import_is_over(const struct importing *im);
 void import_end_item(struct transfer_item *item, enum err e, const struct refusal *why);
 /* What differs, for people. */
 void import_keep_diff(struct transfer_item *item, const char *before, const char *after);
+/* The same of a diff that has its fields; it is over then. */
+MUST_CHECK enum err import_end_diff(struct importing *im, struct audit_diff *diff, struct transfer_item *item,
+                                    struct refusal *r);
+/* Whether that job is made by this document; *out: which of its jobs it is. */
+bool import_makes_job(const struct importing *im, const char *app_name, const char *name, size_t *out);
 
 #endif

@@ -119,19 +119,6 @@ static enum err plan_jobs(struct importing *im, struct refusal *r)
     return ERR_OK;
 }
 
-/* 0: there is none. */
-static int64_t find_made_job(const struct importing *im, const struct flow_job_name *name)
-{
-    for (size_t i = 0; im->dry_run && i < im->document->job_count; i++) {
-        const struct transfer_job *job = &im->document->jobs[i];
-
-        if (im->result.jobs[i].outcome == TRANSFER_CREATE && !strcmp(job->row.name, name->name) &&
-            !strcmp(job->app_name, name->app_name))
-            return stand_in_id(i);
-    }
-    return 0;
-}
-
 static void find_jobs(struct importing *im, struct flow_plan *plan)
 {
     size_t count;
@@ -140,11 +127,11 @@ static void find_jobs(struct importing *im, struct flow_plan *plan)
     for (size_t i = 0; i < count; i++) {
         struct flow_job_name *name = &names[i];
         char where[40];
-        size_t found = transfer_index_find_job(&im->index, name->app_name, name->name, &name->id);
+        size_t found = transfer_index_find_job(&im->index, name->app_name, name->name, &name->id), made;
 
         snprintf(where, sizeof where, "/steps/%zu/job", name->step);
         if (!found)
-            name->id = find_made_job(im, name);
+            name->id = im->dry_run && import_makes_job(im, name->app_name, name->name, &made) ? stand_in_id(made) : 0;
         if (found > 1)
             flow_add_fault(&plan->faults, where, "%zu jobs are called %s/%s", found, name->app_name, name->name);
         else if (!name->id)

@@ -19,8 +19,6 @@ static int compare_names(const void *a, const void *b)
 
 static enum err check_doubles(struct transfer_name *names, size_t count, const char *field, struct refusal *r)
 {
-    if (!names)
-        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
     qsort(names, count, sizeof *names, compare_names);
     for (size_t i = 1; i < count; i++) {
         if (compare_names(&names[i - 1], &names[i]) != 0)
@@ -33,63 +31,51 @@ static enum err check_doubles(struct transfer_name *names, size_t count, const c
     return ERR_OK;
 }
 
-static enum err check_rules(const struct transfer *document, struct refusal *r)
+static enum err check_rules(const struct transfer *document, struct transfer_name *names, struct refusal *r)
 {
-    struct transfer_name *names = calloc(document->rule_count + 1, sizeof *names);
     struct buf *texts = calloc(document->rule_count + 1, sizeof *texts);
-    enum err e = ERR_OK;
+    enum err e = texts ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
 
-    for (size_t i = 0; names && texts && i < document->rule_count && !e; i++) {
+    for (size_t i = 0; i < document->rule_count && !e; i++) {
         transfer_put_rule_name(&document->rules[i], &texts[i]);
         names[i] = (struct transfer_name){texts[i].data, ""};
         if (buf_failed(&texts[i]))
             e = refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
     }
     if (!e)
-        e = check_doubles(texts ? names : NULL, document->rule_count, "rules", r);
+        e = check_doubles(names, document->rule_count, "rules", r);
     for (size_t i = 0; texts && i < document->rule_count; i++)
         buf_fini(&texts[i]);
     free(texts);
-    free(names);
     return e;
 }
 
-static enum err check_channels(const struct transfer *document, struct refusal *r)
+enum err transfer_check_names(const struct transfer *d, struct refusal *r)
 {
-    struct transfer_name *names = calloc(document->channel_count + 1, sizeof *names);
+    struct transfer_name *names =
+        calloc(d->group_count + d->job_count + d->flow_count + d->rule_count + d->channel_count + 1, sizeof *names);
     enum err e;
 
-    for (size_t i = 0; names && i < document->channel_count; i++)
-        names[i] = (struct transfer_name){document->channels[i].name, ""};
-    e = check_doubles(names, document->channel_count, "channels", r);
+    if (!names)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
+    for (size_t i = 0; i < d->group_count; i++)
+        names[i] = (struct transfer_name){d->groups[i].app_name, ""};
+    e = check_doubles(names, d->group_count, "groups", r);
+    for (size_t i = 0; i < d->job_count; i++)
+        names[i] = (struct transfer_name){d->jobs[i].app_name, d->jobs[i].row.name};
+    if (!e)
+        e = check_doubles(names, d->job_count, "jobs", r);
+    for (size_t i = 0; i < d->flow_count; i++)
+        names[i] = (struct transfer_name){d->flows[i].name, ""};
+    if (!e)
+        e = check_doubles(names, d->flow_count, "flows", r);
+    if (!e)
+        e = check_rules(d, names, r);
+    for (size_t i = 0; i < d->channel_count; i++)
+        names[i] = (struct transfer_name){d->channels[i].name, ""};
+    if (!e)
+        e = check_doubles(names, d->channel_count, "channels", r);
     free(names);
-    return e;
-}
-
-enum err transfer_check_names(const struct transfer *document, struct refusal *r)
-{
-    struct transfer_name *groups = calloc(document->group_count + 1, sizeof *groups);
-    struct transfer_name *jobs = calloc(document->job_count + 1, sizeof *jobs);
-    struct transfer_name *flows = calloc(document->flow_count + 1, sizeof *flows);
-
-    for (size_t i = 0; groups && i < document->group_count; i++)
-        groups[i] = (struct transfer_name){document->groups[i].app_name, ""};
-    for (size_t i = 0; jobs && i < document->job_count; i++)
-        jobs[i] = (struct transfer_name){document->jobs[i].app_name, document->jobs[i].row.name};
-    for (size_t i = 0; flows && i < document->flow_count; i++)
-        flows[i] = (struct transfer_name){document->flows[i].name, ""};
-    enum err e = check_doubles(groups, document->group_count, "groups", r);
-    if (!e)
-        e = check_doubles(jobs, document->job_count, "jobs", r);
-    if (!e)
-        e = check_doubles(flows, document->flow_count, "flows", r);
-    if (!e)
-        e = check_rules(document, r);
-    if (!e)
-        e = check_channels(document, r);
-    free(groups);
-    free(jobs);
-    free(flows);
     return e;
 }
 

@@ -11,23 +11,14 @@ const char *transfer_outcome_name(enum transfer_outcome outcome)
     return names[outcome];
 }
 
-static void free_items(struct transfer_item *items, size_t count)
-{
-    for (size_t i = 0; items && i < count; i++) {
-        free(items[i].before);
-        free(items[i].after);
-        free(items[i].text);
-    }
-    free(items);
-}
-
 void transfer_result_fini(struct transfer_result *result)
 {
-    free_items(result->groups, result->group_count);
-    free_items(result->jobs, result->job_count);
-    free_items(result->flows, result->flow_count);
-    free_items(result->rules, result->rule_count);
-    free_items(result->channels, result->channel_count);
+    for (size_t i = 0; i < result->count; i++) {
+        free(result->items[i].before);
+        free(result->items[i].after);
+        free(result->items[i].text);
+    }
+    free(result->items);
     *result = (struct transfer_result){0};
 }
 
@@ -48,4 +39,14 @@ void import_keep_diff(struct transfer_item *item, const char *before, const char
     free(item->after);
     item->before = str_copy(before);
     item->after = str_copy(after);
+}
+
+enum err import_end_diff(struct importing *im, struct audit_diff *diff, struct transfer_item *item, struct refusal *r)
+{
+    enum err e = refuse_error(r, audit_end(diff, im->actor, "", 0, "", 0, &r->text));
+
+    if (!e)
+        import_keep_diff(item, diff->row.before, diff->row.after);
+    audit_fini(diff);
+    return e;
 }
