@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How the schedule was in each part of the range, and which due times that makes. */
 #include "admin/explain/explain_impl.h"
+#include "admin/jobs/jobs_impl.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -131,11 +132,6 @@ static void read_settings(const struct explain_facts *facts, const struct explai
                 read_setting(facts, get_setting(seg, fields[k]), k >= 2, i, out);
 }
 
-static int64_t or_zero(int64_t value)
-{
-    return value == SETTING_NONE ? 0 : value;
-}
-
 /* From each row to the next one by the rate, so that a schedule that was set anew keeps the phase that it had. */
 static enum err list_rates(const struct explain_facts *facts, const struct explain_segment *seg, struct job_due *job,
                            const int64_t *rates, size_t rate_count, size_t max, int64_t *out_ms, size_t *count,
@@ -190,19 +186,15 @@ static bool is_delayed(const struct job_due *job)
 enum err explain_list_due(const struct explain_facts *facts, const struct explain_segment *seg, const int64_t *rates,
                           size_t rate_count, size_t max, int64_t *out_ms, size_t *count, struct errctx *ec)
 {
+    const struct job_row row = {
+        .id = facts->job_id, .schedule_type = seg->values[FIELD_TYPE], .schedule_conf = seg->values[FIELD_CONF]};
     struct job_settings settings;
     struct job_due job;
 
     read_settings(facts, seg, &settings);
-    job = (struct job_due){.id = facts->job_id,
-                           .schedule_type = seg->values[FIELD_TYPE],
-                           .schedule_conf = seg->values[FIELD_CONF],
-                           .time_zone = settings.time_zone,
-                           .fixed_delay_s = or_zero(settings.fixed_delay_s),
-                           .valid_from_s = or_zero(settings.valid_from_s),
-                           .valid_until_s = or_zero(settings.valid_until_s),
-                           /* its phase is that of now if nothing has changed since */
-                           .next_ms = seg->end ? 0 : facts->next_ms};
+    job_make_due(&row, &settings, &job);
+    job.time_zone = settings.time_zone;
+    job.next_ms = seg->end ? 0 : facts->next_ms; /* its phase is that of now if nothing has changed since */
     *count = 0;
     if (strcmp(job.schedule_type, "NONE") == 0 || !*job.schedule_type)
         return ERR_OK;

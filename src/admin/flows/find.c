@@ -48,23 +48,6 @@ size_t flow_find_step_named(const struct reach_flow *flow, const char *name)
     return i;
 }
 
-enum err flow_find_run(struct reach *reach, int64_t id, struct flow_run_rows *rows, struct flow_version_rows *version,
-                       const struct reach_flow **out, struct refusal *r)
-{
-    enum err e = store_load_flow_runs(reach->s, &id, 1, rows, &r->text);
-
-    if (!e && rows->count > 0)
-        e = store_load_flow_version(reach->s, rows->rows[0].flow_id, rows->rows[0].version, version, &r->text);
-    if (!e && (rows->count == 0 || version->count == 0))
-        return refuse(r, REFUSED_UNKNOWN, "id", "there is no flow run %" PRId64, id);
-    if (!e)
-        e = reach_add(reach, NULL, rows->rows[0].flow_id, rows->rows[0].version, version->rows[0].document, out,
-                      &r->text);
-    if (!e)
-        e = reach_close(reach, &r->text);
-    return refuse_error(r, e);
-}
-
 /* ---- for one call ------------------------------------------------------------------------------------------------ */
 
 enum err flow_open(struct admin *a, const struct actor *actor, int64_t id, struct flow_view *v, struct refusal *r)
@@ -84,7 +67,16 @@ enum err flow_open_run(struct admin *a, int64_t run_id, struct flow_view *v, str
     enum err e = admin_take_session(a, &v->s, r);
 
     reach_init(&v->reach, v->s);
-    return e ? e : flow_find_run(&v->reach, run_id, &v->runs, &v->version, &v->flow, r);
+    if (!e)
+        e = store_load_flow_runs(v->s, &run_id, 1, &v->runs, &r->text);
+    if (!e && v->runs.count > 0)
+        e = store_load_flow_version(v->s, v->runs.rows[0].flow_id, v->runs.rows[0].version, &v->version, &r->text);
+    if (!e && (v->runs.count == 0 || v->version.count == 0))
+        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no flow run %" PRId64, run_id);
+    if (!e)
+        e = reach_add(&v->reach, NULL, v->runs.rows[0].flow_id, v->runs.rows[0].version, v->version.rows[0].document,
+                      &v->flow, &r->text);
+    return e ? e : reach_close(&v->reach, &r->text);
 }
 
 enum err flow_close(struct admin *a, struct flow_view *v, enum err e, struct refusal *r)

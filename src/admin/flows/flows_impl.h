@@ -21,9 +21,6 @@ void flow_check_steps(struct reach *reach, const struct reach_flow *own, int64_t
 /* The newest version of a flow, in a reach that is closed. REFUSED_UNKNOWN "id". */
 MUST_CHECK enum err flow_find(struct reach *reach, int64_t id, struct flow_rows *rows, const struct reach_flow **out,
                               struct refusal *r);
-/* A run with the version that it goes through, likewise. */
-MUST_CHECK enum err flow_find_run(struct reach *reach, int64_t id, struct flow_run_rows *rows,
-                                  struct flow_version_rows *version, const struct reach_flow **out, struct refusal *r);
 /* What a call is about; flow_close lets it go, whatever came of it. */
 struct flow_view {
     struct store_session *s;

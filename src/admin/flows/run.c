@@ -129,39 +129,26 @@ static enum err load_steps(struct admin *a, struct reach *reach, const struct ac
     return e;
 }
 
-static enum err load_run(struct admin *a, struct reach *reach, const struct actor *actor, int64_t id, bool unseen,
-                         struct flow_run_whole *out, struct refusal *r)
-{
-    const struct reach_flow *flow = NULL;
-    enum err e = flow_find_run(reach, id, &out->card.batches[0], &out->version, &flow, r);
-
-    out->card.batch_count = 1;
-    if (!e && !unseen)
-        e = reach_refuse_unless_sees(reach, flow, actor, r);
-    if (!e)
-        e = refuse_error(r, take_card(reach, actor, flow, clock_wall_ms(a->clock), &out->card, &r->text));
-    if (!e && !unseen)
-        e = refuse_error(r, load_steps(a, reach, actor, flow, out, &r->text));
-    return e;
-}
-
 static enum err load_whole(struct admin *a, const struct actor *actor, int64_t id, bool unseen,
                            struct flow_run_whole *out, struct refusal *r)
 {
-    struct flow_run_whole whole = {0};
-    struct store_session *s = NULL;
-    struct reach reach = {0};
-    enum err e = admin_take_session(a, &s, r);
+    struct flow_view v;
+    enum err e = flow_open_run(a, id, &v, r);
+    struct flow_run_whole whole = {.card = {.batches = {v.runs}, .batch_count = 1}, .version = v.version};
 
-    reach_init(&reach, s);
+    v.runs = (struct flow_run_rows){0};
+    v.version = (struct flow_version_rows){0};
+    if (!e && !unseen)
+        e = reach_refuse_unless_sees(&v.reach, v.flow, actor, r);
     if (!e)
-        e = load_run(a, &reach, actor, id, unseen, &whole, r);
-    reach_fini(&reach);
+        e = take_card(&v.reach, actor, v.flow, clock_wall_ms(a->clock), &whole.card, &r->text);
+    if (!e && !unseen)
+        e = load_steps(a, &v.reach, actor, v.flow, &whole, &r->text);
     if (e)
         flow_run_whole_fini(&whole);
     else
         *out = whole;
-    return admin_end(a, s, e, r);
+    return flow_close(a, &v, e, r);
 }
 
 enum err admin_load_flow_run(struct admin *a, const struct actor *actor, int64_t id, struct flow_run_whole *out,

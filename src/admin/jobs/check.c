@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A job's form: checked in the order of the original, then put in order for its columns. */
 #include "admin/jobs/jobs_impl.h"
+#include "admin/people/password.h"
 #include "shardwheel/admin/glue.h"
 
 #include <inttypes.h>
@@ -227,17 +228,13 @@ static enum err check_in_order(struct admin *a, const struct actor *actor, struc
 /* Without white space at both ends, as a JVM trims. */
 static void trim_handler(struct job_tidy *t)
 {
-    const char *text = t->row.handler;
-    size_t len;
+    struct trimmed text;
 
-    if (!text)
+    if (!t->row.handler)
         return;
-    while (*text && (unsigned char)*text <= ' ')
-        text++;
-    len = strlen(text);
-    while (len > 0 && (unsigned char)text[len - 1] <= ' ')
-        len--;
-    snprintf(t->handler, sizeof t->handler, "%.*s", (int)(len < HANDLER_MAX ? len : HANDLER_MAX - 1), text);
+    text = text_trim(t->row.handler);
+    snprintf(t->handler, sizeof t->handler, "%.*s", (int)(text.len < HANDLER_MAX ? text.len : HANDLER_MAX - 1),
+             text.at);
     t->row.handler = t->handler;
 }
 

@@ -6,6 +6,7 @@
 #include "admin/people/throttle.h"
 #include "admin/people/totp.h"
 #include "shardwheel/config.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,18 +20,9 @@ unsigned factor_parse_roles(const char *text)
 {
     unsigned roles = 0;
 
-    if (!strcmp(text, "all"))
-        return 1u << ROLE_ADMIN | 1u << ROLE_USER | 1u << ROLE_RUNNER | 1u << ROLE_READER;
-    while (*text) {
-        char name[16];
-        size_t len = strcspn(text, ",");
-        enum admin_role role;
-
-        snprintf(name, sizeof name, "%.*s", (int)len, text);
-        if (role_parse(name, &role))
+    for (int role = ROLE_ADMIN; role <= ROLE_READER; role++)
+        if (!strcmp(text, "all") || text_list_has(text, role_name((enum admin_role)role)))
             roles |= 1u << role;
-        text += len + (text[len] == ',');
-    }
     return roles;
 }
 

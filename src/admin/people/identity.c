@@ -142,17 +142,11 @@ void identity_set_origin(struct identity *who, const struct origin *from, const 
 
 unsigned scopes_parse(const char *text)
 {
-    char name[65];
     unsigned scopes = 0;
 
-    while (*text) {
-        size_t n = strcspn(text, ",");
-        unsigned one = 0;
-        snprintf(name, sizeof name, "%.*s", (int)n, text);
-        if (scope_parse(name, &one))
-            scopes |= one;
-        text += n + (text[n] == ',');
-    }
+    for (unsigned right = RIGHT_SEE; right <= RIGHT_ADMINISTER; right <<= 1)
+        if (text_list_has(text, scope_name((enum admin_right)right)))
+            scopes |= right;
     return scopes;
 }
 
