@@ -50,18 +50,13 @@ int64_t shard_get_held_ms(const struct shard_view *shard, int64_t now_ms)
 
 FINI_BY(free, cluster_nodes, rows)
 
-static enum err load_nodes(struct store_session *s, struct cluster_nodes *out, struct errctx *ec)
-{
-    return store_load_nodes(s, &out->rows, &out->count, &out->now_ms, ec);
-}
-
 enum err admin_load_nodes(struct admin *a, const struct actor *actor, struct cluster_nodes *out, struct refusal *r)
 {
     struct store_session *s = NULL;
     enum err e = admin_enter(a, actor, RIGHT_SEE, 0, &s, r);
 
     if (!e)
-        e = load_nodes(s, out, &r->text);
+        e = store_load_nodes(s, &out->rows, &out->count, &out->now_ms, &r->text);
     return admin_end(a, s, e, r);
 }
 
@@ -146,7 +141,7 @@ enum err admin_set_drain(struct admin *a, const struct actor *actor, const char 
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (!e)
-        e = load_nodes(s, &nodes, &r->text);
+        e = store_load_nodes(s, &nodes.rows, &nodes.count, &nodes.now_ms, &r->text);
     if (!e)
         e = find_node(&nodes, wanted, &node, r);
     if (!e && drain && !node.drain)
@@ -227,7 +222,7 @@ enum err admin_release_shard(struct admin *a, const struct actor *actor, int sha
     if (!e)
         e = store_load_status(s, /*count_fires=*/false, &status, &r->text);
     if (!e)
-        e = load_nodes(s, &nodes, &r->text);
+        e = store_load_nodes(s, &nodes.rows, &nodes.count, &nodes.now_ms, &r->text);
     if (!e)
         e = find_owner(&status, &nodes, shard, owner, r);
     if (!e)

@@ -100,18 +100,16 @@ static enum err write_request(struct reach *reach, const struct actor *actor, co
                               struct ask *ask, struct refusal *r)
 {
     struct audit_diff diff;
-    int64_t *groups = NULL;
-    size_t count = 0;
+    int64_t group;
     int tries = FLOW_TRIES;
-    enum err e = reach_load_groups(reach, flow, &groups, &count, &r->text);
+    enum err e = reach_find_one_group(reach, flow, &group, &r->text);
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_int(&diff, "run", 0, run->id);
     audit_text(&diff, "step", NULL, step);
     audit_text(&diff, "remark", NULL, *request->remark ? request->remark : NULL);
     if (!e)
-        e = audit_end(&diff, actor, actions[ask->action].audit, run->flow_id, run->flow_name,
-                      groups_get_one(groups, count), &r->text);
+        e = audit_end(&diff, actor, actions[ask->action].audit, run->flow_id, run->flow_name, group, &r->text);
     while (!e && tries-- > 0) {
         e = store_ask_flow_run(reach->s, request, check, ask, &diff.row, &r->text);
         if (e != ERR_CONFLICT || r->kind != REFUSED_NOT || !tries)
@@ -119,7 +117,6 @@ static enum err write_request(struct reach *reach, const struct actor *actor, co
         e = ERR_OK;
     }
     audit_fini(&diff);
-    free(groups);
     return flow_refuse_error(r, e);
 }
 

@@ -36,18 +36,16 @@ static enum err add_flow(struct reach *reach, const struct actor *actor, const s
                          const char *document, int64_t *id, struct refusal *r)
 {
     struct audit_diff diff;
-    int64_t *groups = NULL;
-    size_t count = 0;
-    enum err e = reach_load_groups(reach, flow, &groups, &count, &r->text);
+    int64_t group;
+    enum err e = reach_find_one_group(reach, flow, &group, &r->text);
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "document", NULL, document);
     if (!e)
-        e = audit_end(&diff, actor, "flow.create", 0, flow->name, groups_get_one(groups, count), &r->text);
+        e = audit_end(&diff, actor, "flow.create", 0, flow->name, group, &r->text);
     if (!e)
         e = refuse_name(r, store_add_flow(reach->s, flow->name, document, actor->name, &diff.row, id, &r->text));
     audit_fini(&diff);
-    free(groups);
     return e;
 }
 
@@ -140,8 +138,7 @@ static enum err try_change(struct change_plan *plan, struct store_session *s, bo
     struct reach reach, with;
     struct flow_version *others = NULL;
     struct flow *flow = NULL;
-    int64_t *groups = NULL;
-    size_t count = 0, other_count = 0;
+    size_t other_count = 0;
     enum err e;
 
     reach_init(&reach, s);
@@ -157,9 +154,8 @@ static enum err try_change(struct change_plan *plan, struct store_session *s, bo
             e = reach_refuse_unless(&with, new, plan->call.actor, plan->right, r);
     }
     if (!e) {
-        e = refuse_error(r, new ? reach_load_groups(&with, new, &groups, &count, &r->text)
-                                : reach_load_groups(&reach, old, &groups, &count, &r->text));
-        plan->call.group = groups_get_one(groups, count);
+        e = refuse_error(r, new ? reach_find_one_group(&with, new, &plan->call.group, &r->text)
+                                : reach_find_one_group(&reach, old, &plan->call.group, &r->text));
         plan->call.read = &rows.rows[0];
         plan->call.flow = flow;
         plan->call.alone_in = alone ? s : NULL;
@@ -171,7 +167,6 @@ static enum err try_change(struct change_plan *plan, struct store_session *s, bo
     if (!e)
         e = store_change_flow(s, plan->id, decide, &plan->call, &r->text);
     free(others);
-    free(groups);
     flow_destroy(flow);
     flow_rows_fini(&rows);
     reach_fini(&with);

@@ -284,66 +284,46 @@ static enum err walk(struct reach *reach, const struct reach_flow *from, struct 
     return ERR_OK;
 }
 
-static size_t put_groups(const struct reach *reach, struct reach_flow *const *flows, size_t count, int64_t *out)
-{
-    size_t found = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < flows[i]->step_count; k++) {
-            const struct flow_job *job = reach_find_job(reach, flows[i]->steps[k].job_id);
-
-            if (job)
-                out[found++] = job->group;
-        }
-    }
-    return sort_distinct(out, found);
-}
-
-static size_t put_job_ids(const struct reach *reach, struct reach_flow *const *flows, size_t count, int64_t *out)
-{
-    size_t found = 0;
-
-    (void)reach;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < flows[i]->step_count; k++)
-            if (flows[i]->steps[k].job_id)
-                out[found++] = flows[i]->steps[k].job_id;
-    return sort_distinct(out, found);
-}
-
-/* At most one number for each step. */
-typedef size_t put_numbers(const struct reach *reach, struct reach_flow *const *flows, size_t count, int64_t *out);
-
-static enum err load_numbers(struct reach *reach, const struct reach_flow *flow, put_numbers *put, int64_t **out,
-                             size_t *count, struct errctx *ec)
+enum err reach_load_job_ids(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
+                            struct errctx *ec)
 {
     struct reach_flow **flows = NULL;
-    size_t flow_count = 0, room = 1;
-    int64_t *numbers = NULL;
+    size_t flow_count = 0, room = 1, found = 0;
+    int64_t *ids = NULL;
     enum err e = walk(reach, flow, &flows, &flow_count, ec);
 
     for (size_t i = 0; i < flow_count; i++)
         room += flows[i]->step_count;
-    if (!e && !(numbers = calloc(room, sizeof *numbers)))
+    if (!e && !(ids = calloc(room, sizeof *ids)))
         e = no_memory(ec);
-    if (!e) {
-        *count = put(reach, flows, flow_count, numbers);
-        *out = numbers;
-    }
+    for (size_t i = 0; i < flow_count && !e; i++)
+        for (size_t k = 0; k < flows[i]->step_count; k++)
+            if (flows[i]->steps[k].job_id)
+                ids[found++] = flows[i]->steps[k].job_id;
     free(flows);
-    return e;
+    if (e)
+        return e;
+    *count = sort_distinct(ids, found);
+    *out = ids;
+    return ERR_OK;
 }
 
 enum err reach_load_groups(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
                            struct errctx *ec)
 {
-    return load_numbers(reach, flow, put_groups, out, count, ec);
-}
+    size_t found = 0;
+    enum err e = reach_load_job_ids(reach, flow, out, count, ec);
 
-enum err reach_load_job_ids(struct reach *reach, const struct reach_flow *flow, int64_t **out, size_t *count,
-                            struct errctx *ec)
-{
-    return load_numbers(reach, flow, put_job_ids, out, count, ec);
+    if (e)
+        return e;
+    for (size_t i = 0; i < *count; i++) {
+        const struct flow_job *job = reach_find_job(reach, (*out)[i]);
+
+        if (job)
+            (*out)[found++] = job->group;
+    }
+    *count = sort_distinct(*out, found);
+    return ERR_OK;
 }
 
 enum err reach_load_versions(const struct reach *reach, int64_t but_id, struct flow_version **out, size_t *count,

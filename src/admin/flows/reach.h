@@ -90,7 +90,8 @@ MUST_CHECK enum err reach_refuse_unless(struct reach *reach, const struct reach_
 bool groups_are_seen(const int64_t *groups, size_t count, const struct actor *actor);
 bool groups_allow(const int64_t *groups, size_t count, const struct actor *actor, enum admin_right right);
 /* For the rows of audit: the one group, or 0. */
-int64_t groups_get_one(const int64_t *groups, size_t count);
+MUST_CHECK enum err reach_find_one_group(struct reach *reach, const struct reach_flow *flow, int64_t *out,
+                                         struct errctx *ec);
 
 /* A box for each step, see flow_boxes_destroy. */
 MUST_CHECK enum err reach_load_boxes(struct reach *reach, const struct reach_flow *flow, const struct actor *actor,

@@ -25,9 +25,15 @@ bool groups_allow(const int64_t *groups, size_t count, const struct actor *actor
     return count > 0 || actor_may(actor, right, 0);
 }
 
-int64_t groups_get_one(const int64_t *groups, size_t count)
+enum err reach_find_one_group(struct reach *reach, const struct reach_flow *flow, int64_t *out, struct errctx *ec)
 {
-    return count == 1 ? groups[0] : 0;
+    int64_t *groups = NULL;
+    size_t count = 0;
+    enum err e = reach_load_groups(reach, flow, &groups, &count, ec);
+
+    *out = count == 1 ? groups[0] : 0;
+    free(groups);
+    return e;
 }
 
 enum err reach_refuse_unless_sees(struct reach *reach, const struct reach_flow *flow, const struct actor *actor,

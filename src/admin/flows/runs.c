@@ -257,17 +257,15 @@ static enum err write_start(struct reach *reach, const struct actor *actor, cons
                                          .policy = set->policy,
                                          .queue_max = set->queue_max};
     struct audit_diff diff;
-    int64_t *groups = NULL;
-    size_t count = 0;
-    enum err e = reach_load_groups(reach, reached, &groups, &count, &r->text);
+    int64_t group;
+    enum err e = reach_find_one_group(reach, reached, &group, &r->text);
 
     audit_begin(&diff, AUDIT_ADDED);
     if (!e)
-        e = audit_end(&diff, actor, "flow.run", reached->id, reached->name, groups_get_one(groups, count), &r->text);
+        e = audit_end(&diff, actor, "flow.run", reached->id, reached->name, group, &r->text);
     if (!e)
         e = store_start_flow_run(reach->s, &start, &diff.row, run_id, is_new, &r->text);
     audit_fini(&diff);
-    free(groups);
     if (e == ERR_BUSY)
         return refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
     return e;
