@@ -139,7 +139,7 @@ static void write_names(const struct original_row *rows, size_t count, size_t fi
 }
 
 /* One row for each reason, with all keys that have it. */
-static void write_original(enum original_fate fate, struct buf *out)
+static void write_original(enum original_fate fate, const char *effect, struct buf *out)
 {
     size_t count;
     const struct original_row *rows = original_get_rows(&count);
@@ -153,7 +153,7 @@ static void write_original(enum original_fate fate, struct buf *out)
             continue;
         buf_puts(out, "| ");
         write_names(rows, count, i, out);
-        buf_puts(out, " | ");
+        buf_printf(out, " | %s | ", effect);
         write_cell(rows[i].reason, out);
         buf_putc(out, '\n');
     }
@@ -164,20 +164,10 @@ static void write_markdown(struct buf *out)
 {
     static const struct {
         enum original_fate fate;
-        const char *head;
+        const char *effect;
     } others[] = {
-        {ORIGINAL_ALIAS,
-         "\n## Other keys\n\nKeys of xxl-job and Spring. These are other names of keys above; if both are "
-         "set, the later one counts:\n\n| key | same as |\n|---|---|\n"},
-        {ORIGINAL_LOADER, "\nThese say which files are read:\n\n| key | meaning |\n|---|---|\n"},
-        {ORIGINAL_IGNORED, "\nThese have no effect. Each one that is set is listed once in the log at start:\n\n"
-                           "| key | why |\n|---|---|\n"},
-        {ORIGINAL_PRESUMED, ""},
-        {ORIGINAL_WARNED, "\nThese have no effect either, but you may expect one: there is a warning for each:\n\n"
-                          "| key | why |\n|---|---|\n"},
-        {ORIGINAL_REFUSED, "\nThese are errors; of `server.ssl.*` the keys that are not above, if `server.ssl.enabled` "
-                           "is not `false`:\n\n"
-                           "| key | instead |\n|---|---|\n"},
+        {ORIGINAL_ALIAS, "other name"}, {ORIGINAL_LOADER, "files"},   {ORIGINAL_IGNORED, "none"},
+        {ORIGINAL_PRESUMED, "none"},    {ORIGINAL_WARNED, "warning"}, {ORIGINAL_REFUSED, "error"},
     };
 
     buf_puts(out, "## Keys\n");
@@ -186,10 +176,17 @@ static void write_markdown(struct buf *out)
                             out);
         write_table_row(&key_rows[i], out);
     }
-    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-        buf_puts(out, others[i].head);
-        write_original(others[i].fate, out);
-    }
+    buf_puts(out,
+             "\n## Other keys\n\nKeys of xxl-job and Spring, by their effect:\n\n"
+             "* other name: the same as that key; if both are set, the later one counts\n"
+             "* files: says which files are read\n"
+             "* none: listed once in the log at start\n"
+             "* warning: no effect either, but you may expect one\n"
+             "* error: the program does not start; of `server.ssl.*` only the keys that are not above, and not if\n"
+             "  `server.ssl.enabled` is `false`\n\n"
+             "| key | effect | meaning, reason, or what to write instead |\n|---|---|---|\n");
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        write_original(others[i].fate, others[i].effect, out);
 }
 
 void config_write_help(enum config_format format, struct buf *out)
