@@ -166,8 +166,8 @@ static void write_markdown(struct buf *out)
         enum original_fate fate;
         const char *effect;
     } others[] = {
-        {ORIGINAL_ALIAS, "other name"}, {ORIGINAL_LOADER, "files"},   {ORIGINAL_IGNORED, "none"},
-        {ORIGINAL_PRESUMED, "none"},    {ORIGINAL_WARNED, "warning"}, {ORIGINAL_REFUSED, "error"},
+        {ORIGINAL_ALIAS, "other name of"}, {ORIGINAL_LOADER, "names files"}, {ORIGINAL_IGNORED, "none"},
+        {ORIGINAL_PRESUMED, "none"},       {ORIGINAL_WARNED, "warning"},     {ORIGINAL_REFUSED, "error"},
     };
 
     buf_puts(out, "## Keys\n");
@@ -176,15 +176,12 @@ static void write_markdown(struct buf *out)
                             out);
         write_table_row(&key_rows[i], out);
     }
-    buf_puts(out,
-             "\n## Other keys\n\nKeys of xxl-job and Spring, by their effect:\n\n"
-             "* other name: the same as that key; if both are set, the later one counts\n"
-             "* files: says which files are read\n"
-             "* none: listed once in the log at start\n"
-             "* warning: no effect either, but you may expect one\n"
-             "* error: the program does not start; of `server.ssl.*` only the keys that are not above, and not if\n"
-             "  `server.ssl.enabled` is `false`\n\n"
-             "| key | effect | meaning, reason, or what to write instead |\n|---|---|---|\n");
+    buf_puts(out, "\n## Other keys\n\n"
+                  "Keys of xxl-job and Spring. If a key and its other name are both set, the later one counts. Keys "
+                  "without effect are\nlisted once in the log at start, with a warning where you may expect an effect. "
+                  "With an error the program does not start;\nof `server.ssl.*` only keys that are not above are "
+                  "errors, if `server.ssl.enabled` is not `false`.\n\n"
+                  "| key | effect | meaning, reason, or what to write instead |\n|---|---|---|\n");
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         write_original(others[i].fate, others[i].effect, out);
 }
