@@ -178,7 +178,7 @@ static void write_markdown(struct buf *out)
     }
     buf_puts(out, "\n## Other keys\n\n"
                   "Keys of xxl-job and Spring. If a key and its other name are both set, the later one counts. Keys "
-                  "without effect are\nlisted once in the log at start, with a warning where you may expect an effect. "
+                  "without effect are\nlisted once in the log at start, with a warning where you may expect one. "
                   "With an error the program does not start;\nof `server.ssl.*` only keys that are not above are "
                   "errors, if `server.ssl.enabled` is not `false`.\n\n"
                   "| key | effect | meaning, reason, or what to write instead |\n|---|---|---|\n");

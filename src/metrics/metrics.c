@@ -237,12 +237,11 @@ static void write_series(struct buf *out)
         each += !shard_metrics[m].of_owner;
         of_owner += shard_metrics[m].of_owner;
     }
-    buf_printf(
-        out,
-        "\nA node has %zu series, %zu more for each of the N shards, and %zu for each that it owns: n nodes "
-        "have n × (%zu + %zu N) + %zu N.\nTwo nodes with 8 shards have %zu. Jobs, groups, executors and users are "
-        "not labels, so they add no series.\n",
-        fixed, each, of_owner, fixed, each, of_owner, 2 * (fixed + 8 * each) + 8 * of_owner);
+    buf_printf(out,
+               "\nA node has %zu series, %zu more for each shard of the cluster, and %zu for each that it owns: two "
+               "nodes with 8 "
+               "shards\nhave %zu. Jobs, groups, executors and users are not labels, so they add no series.\n",
+               fixed, each, of_owner, 2 * (fixed + 8 * each) + 8 * of_owner);
 }
 
 void metrics_write_docs(struct buf *out)
@@ -250,19 +249,17 @@ void metrics_write_docs(struct buf *out)
     buf_puts(out,
              "<!-- Made by metrics_write_docs; the test metrics.metrics_test says how to renew it. -->\n"
              "# Metrics\n\n"
-             "This page is for administrators: all metrics of a node. How to collect them, and what to do for each "
-             "alert: [Monitoring](monitoring.md).\n\n"
-             "`GET /metrics` answers in the Prometheus text format, version 0.0.4. The values are those of one node; "
-             "for the cluster, add them up.\nHistograms have the usual `_bucket`, `_sum` and `_count` series. Values "
-             "without a unit are numbers.\n\n"
+             "This page is for administrators: all metrics of a node. [Monitoring](monitoring.md) says how to collect "
+             "them.\n\n"
+             "`GET /metrics` answers in the Prometheus text format. The values are those of one node; for the cluster, "
+             "add them up.\nHistograms have the usual `_bucket`, `_sum` and `_count` series. The usual `process_*` "
+             "metrics (CPU, memory, files,\nthreads, start time) are not in the table.\n\n"
              "| name | labels | type | unit | meaning |\n|---|---|---|---|---|\n");
     write_row(out, BUILD_NAME, "version=\"<version>\"", "gauge", BUILD_HELP);
     write_row(out, NODE_NAME, "node=\"<name>\"", "gauge", NODE_HELP);
     write_counter_rows(out);
     for (size_t m = 0; m < ARRAY_LEN(shard_metrics); m++)
         write_row(out, shard_metrics[m].name, "shard=\"<k>\"", "gauge", shard_metrics[m].help);
-    for (enum process_metric m = 0; m < PROCESS_METRICS; m++)
-        write_row(out, process_get_info(m)->name, "", process_get_info(m)->type, process_get_info(m)->help);
     buf_puts(out, "\nBuckets of all histograms, in seconds:");
     for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
         buf_printf(out, " %g", histogram_bounds_s[i]);
