@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Executors and their tests compare these texts, and those of token.c: docs/api.md. */
+/* Executors and their tests compare these texts, and those of token.c. */
 #define MSG_METHOD "invalid request, HttpMethod not support."
 #define MSG_NO_URI "invalid request, uri-mapping empty."
 #define MSG_NO_BODY "invalid request, requestBody empty."
@@ -72,7 +72,7 @@ static bool has_job_calls(const struct http *h)
     return h->opts.admin && h->generation == DIALECT_D;
 }
 
-/* In the order of docs/api.md. What only the body can tell comes later: a stranger's is not taken. */
+/* In the order in which executors know them. What only the body can tell comes later: a stranger's is not taken. */
 static bool admit(const struct route_call *call, struct http_response *r)
 {
     const char *name = call->path + strlen(BELOW); /* "" or "/..." */

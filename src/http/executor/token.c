@@ -2,7 +2,7 @@
 #include "http/executor/token.h"
 #include "shardwheel/executor/access.h"
 
-/* Executors and their tests compare these texts: docs/api.md. */
+/* Executors and their tests compare these texts. */
 #define MSG_TOKEN "The access token is wrong."
 #define MSG_GROUP_TOKEN_EMPTY "invalid request, accessToken or appname is empty."
 #define MSG_GROUP_TOKEN "invalid request, accessToken or appname invalid."
