@@ -170,10 +170,9 @@ static void write_markdown(struct buf *out)
         {ORIGINAL_PRESUMED, "none"},       {ORIGINAL_WARNED, "warning"},     {ORIGINAL_REFUSED, "error"},
     };
 
-    buf_puts(out, "## Keys\n");
+    buf_puts(out, "## Keys\n\n| key | default | value | reload | meaning |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        write_section_title(i, "\n### ", "\n\n| key | default | value | reload | meaning |\n|---|---|---|---|---|\n",
-                            out);
+        write_section_title(i, "| **", "** | | | | |\n", out);
         write_table_row(&key_rows[i], out);
     }
     buf_puts(out, "\n## Other keys\n\n"
