@@ -21,12 +21,10 @@ struct channel_row {
 };
 STORE_LIST(channel_rows, struct channel_row, rows); /* ascending by id */
 MUST_CHECK enum err store_load_channels(struct store_session *s, struct channel_rows *out, struct errctx *ec);
-/* ERR_STATE: another one has that name; ERR_BUSY: there are `max`. The id goes to the row of audit. */
-MUST_CHECK enum err store_add_channel(struct store_session *s, const struct channel_row *row, int64_t max,
-                                      const struct audit_row *audit, int64_t *id, struct errctx *ec);
-/* All of the row with that id, which was read before. ERR_NOTFOUND, ERR_STATE as above. */
-MUST_CHECK enum err store_change_channel(struct store_session *s, const struct channel_row *row,
-                                         const struct audit_row *audit, struct errctx *ec);
+/* Adds a row (id 0), whose id goes to *added and to the row of audit; else writes all of the row with that id, which
+ * was read before. ERR_STATE: another one has that name; ERR_BUSY: there are `max`; ERR_NOTFOUND. */
+MUST_CHECK enum err store_put_channel(struct store_session *s, const struct channel_row *row, int64_t max,
+                                      const struct audit_row *audit, int64_t *added, struct errctx *ec);
 MUST_CHECK enum err store_remove_channel(struct store_session *s, int64_t id, const struct audit_row *audit,
                                          struct errctx *ec);
 

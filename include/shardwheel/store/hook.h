@@ -45,11 +45,9 @@ struct hook_row {
 };
 STORE_LIST(hook_rows, struct hook_row, rows); /* ascending by id */
 MUST_CHECK enum err store_load_hooks(struct store_session *s, bool counts, struct hook_rows *out, struct errctx *ec);
-/* As store_add_channel and so on (store/channel.h). A change lets it be tried at once. */
-MUST_CHECK enum err store_add_hook(struct store_session *s, const struct hook_row *row, const struct audit_row *audit,
-                                   int64_t *id, struct errctx *ec);
-MUST_CHECK enum err store_change_hook(struct store_session *s, const struct hook_row *row,
-                                      const struct audit_row *audit, struct errctx *ec);
+/* As store_put_channel and so on (store/channel.h). A change lets it be tried at once. */
+MUST_CHECK enum err store_put_hook(struct store_session *s, const struct hook_row *row, const struct audit_row *audit,
+                                   int64_t *added, struct errctx *ec);
 MUST_CHECK enum err store_remove_hook(struct store_session *s, int64_t id, const struct audit_row *audit,
                                       struct errctx *ec);
 

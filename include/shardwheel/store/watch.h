@@ -39,12 +39,10 @@ struct watch_rule {
 };
 STORE_LIST(watch_rules, struct watch_rule, rows); /* ascending by id */
 MUST_CHECK enum err store_load_watch_rules(struct store_session *s, struct watch_rules *out, struct errctx *ec);
-/* ERR_STATE: the same kind with the same tag and group is there; ERR_BUSY: there are WATCH_RULES_MAX. */
-MUST_CHECK enum err store_add_watch_rule(struct store_session *s, const struct watch_rule *rule,
-                                         const struct audit_row *audit, int64_t *id, struct errctx *ec);
-/* ERR_NOTFOUND, ERR_STATE as above. */
-MUST_CHECK enum err store_change_watch_rule(struct store_session *s, const struct watch_rule *rule,
-                                            const struct audit_row *audit, struct errctx *ec);
+/* Adds a rule (id 0), whose id goes to *added, or writes all of the one with that id. ERR_STATE: the same kind with the
+ * same tag and group is there; ERR_BUSY: there are WATCH_RULES_MAX; ERR_NOTFOUND. */
+MUST_CHECK enum err store_put_watch_rule(struct store_session *s, const struct watch_rule *rule,
+                                         const struct audit_row *audit, int64_t *added, struct errctx *ec);
 MUST_CHECK enum err store_remove_watch_rule(struct store_session *s, int64_t id, const struct audit_row *audit,
                                             struct errctx *ec);
 

@@ -123,9 +123,8 @@ static enum err write(struct change *c, enum audit_kind kind, int64_t *id, struc
     if (!e)
         e = admin_take_session(c->admin, &s, r);
     if (!e) {
-        e = kind == AUDIT_ADDED     ? store_add_channel(s, &c->row, CHANNELS_MAX, &diff.row, id, &r->text)
-            : kind == AUDIT_CHANGED ? store_change_channel(s, &c->row, &diff.row, &r->text)
-                                    : store_remove_channel(s, c->old.id, &diff.row, &r->text);
+        e = kind == AUDIT_REMOVED ? store_remove_channel(s, c->old.id, &diff.row, &r->text)
+                                  : store_put_channel(s, &c->row, CHANNELS_MAX, &diff.row, id, &r->text);
         e = admin_refuse_change(e, "name", NO_CHANNEL, r);
     }
     audit_fini(&diff);

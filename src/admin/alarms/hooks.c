@@ -115,9 +115,8 @@ static enum err write(struct store_session *s, const struct actor *actor, enum a
     enum err e = put_audit(&diff, actor, kind, old, row, r);
 
     if (!e) {
-        e = kind == AUDIT_ADDED     ? store_add_hook(s, row, &diff.row, id, &r->text)
-            : kind == AUDIT_CHANGED ? store_change_hook(s, row, &diff.row, &r->text)
-                                    : store_remove_hook(s, old->id, &diff.row, &r->text);
+        e = kind == AUDIT_REMOVED ? store_remove_hook(s, old->id, &diff.row, &r->text)
+                                  : store_put_hook(s, row, &diff.row, id, &r->text);
         e = admin_refuse_change(e, "name", NO_HOOK, r);
     }
     audit_fini(&diff);

@@ -82,9 +82,8 @@ static enum err write(struct store_session *s, const struct actor *actor, enum a
     audit_int(&diff, "limit", old->bound, rule->bound);
     e = refuse_error(r, audit_end(&diff, actor, action, old->id, name, 0, &r->text));
     if (!e) {
-        e = kind == AUDIT_ADDED     ? store_add_watch_rule(s, rule, &diff.row, id, &r->text)
-            : kind == AUDIT_CHANGED ? store_change_watch_rule(s, rule, &diff.row, &r->text)
-                                    : store_remove_watch_rule(s, old->id, &diff.row, &r->text);
+        e = kind == AUDIT_REMOVED ? store_remove_watch_rule(s, old->id, &diff.row, &r->text)
+                                  : store_put_watch_rule(s, rule, &diff.row, id, &r->text);
         e = admin_refuse_change(e, "kind", NO_RULE, r);
     }
     audit_fini(&diff);

@@ -2,7 +2,6 @@
 #include "store/conn/rows.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,28 +165,5 @@ enum err store_read_row(struct store_session *s, const struct row_type *type, vo
         read.memory = NULL;
     }
     store_free_list(read.items, read.memory);
-    return e;
-}
-
-enum err store_check_name(struct store_session *s, const char *table, const char *one, int64_t id, const char *name,
-                          int64_t max, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    int64_t count = 0;
-    bool taken = false, found = false;
-    enum err e = store_query(s, &rows, ec, "SELECT id, name = ? FROM ? FOR UPDATE", name, sql_word(table));
-
-    while (!e && db_rows_next(rows)) {
-        count++;
-        found = found || db_int(rows, 0) == id;
-        taken = taken || (db_int(rows, 1) != 0 && db_int(rows, 0) != id);
-    }
-    db_rows_destroy(rows);
-    if (!e && id && !found)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such %s", one);
-    if (!e && taken)
-        e = err_set(ec, ERR_STATE, "another %s has the name %s", one, name);
-    if (!e && !id && count >= max)
-        e = err_set(ec, ERR_BUSY, "there are %" PRId64 " %ss, which is as many as there may be", count, one);
     return e;
 }

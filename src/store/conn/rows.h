@@ -104,11 +104,6 @@ MUST_CHECK enum err store_read_row(struct store_session *s, const struct row_typ
 void store_free_memory(void *memory);
 void store_free_list(void *items, void *memory);
 
-/* Locks all rows of the table, so that two at once do not pass both. id 0: a new one, of which there may be `max`.
- * `one`: what it is called. ERR_NOTFOUND: that id is not there; ERR_STATE: another one has the name; ERR_BUSY. */
-MUST_CHECK enum err store_check_name(struct store_session *s, const char *table, const char *one, int64_t id,
-                                     const char *name, int64_t max, struct errctx *ec);
-
 /* The end of a list of the header. */
 #define STORE_LIST_FINI(name, items)                                                                                   \
     void name##_fini(struct name *list)                                                                                \

@@ -54,16 +54,15 @@ STORE_LIST_FINI(deliveries, rows)
 
 enum err store_resend_delivery(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
 {
-    struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
-    if (!e)
-        e = store_exec(s, &effect, ec,
-                       "UPDATE shardwheel_delivery SET since_ms = IF(state = 0, since_ms, " STORE_NOW_MS
-                       "), tries = IF(state = 0, tries, 0), ended_ms = NULL, next_ms = 0, state = 0 WHERE id = ?",
-                       id);
-    if (!e && effect.matched == 0)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such delivery");
+    if (!e) {
+        store_sql(s,
+                  "UPDATE shardwheel_delivery SET since_ms = IF(state = 0, since_ms, " STORE_NOW_MS
+                  "), tries = IF(state = 0, tries, 0), ended_ms = NULL, next_ms = 0, state = 0 WHERE id = ?",
+                  id);
+        e = store_exec_found(s, "delivery", ec);
+    }
     if (!e)
         e = store_exec(s, NULL, ec,
                        "UPDATE shardwheel_hook SET next_ms = 0 WHERE id = (SELECT hook_id FROM shardwheel_delivery "

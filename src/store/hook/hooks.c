@@ -2,7 +2,7 @@
 /* Webhooks that are told of events, and which kinds of these are written at all. */
 #include "shardwheel/store/hook.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 
 #include "store/conn/rows.h"
 #include "store/people/audit.h"
@@ -88,73 +88,36 @@ STORE_LIST_FINI(hook_rows, rows)
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
 
-static void put_members(struct sqlbuf *q, const struct hook_row *row)
-{
-    sql_put(q,
-            "name = ?, target = ?, secret = ?, kinds = ?, only_failed = ?, app_names = ?, tags = ?, enabled = ?, "
-            "next_ms = 0, changed_ms = " STORE_NOW_MS,
-            row->name, row->target, row->secret, row->kinds, row->only_failed, row->app_names, row->tags, row->enabled);
-}
-
 /* What has changed counts here at once. */
-static enum err end(struct store_session *s, enum err e, const struct audit_row *audit, struct errctx *ec)
+static enum err end(struct store_session *s, enum err e)
 {
     struct errctx why;
 
-    e = store_end_audited(s, e, audit, ec);
     errctx_clear(&why);
     if (!e)
         (void)!store_learn_hooks(s, &why); /* else it counts when it is learned the next time */
     return e;
 }
 
-enum err store_add_hook(struct store_session *s, const struct hook_row *row, const struct audit_row *audit, int64_t *id,
-                        struct errctx *ec)
+enum err store_put_hook(struct store_session *s, const struct hook_row *row, const struct audit_row *audit,
+                        int64_t *added, struct errctx *ec)
 {
-    struct audit_row noted = *audit;
-    struct db_effect effect = {0};
-    enum err e = store_begin_txn(s, ec);
+    char has_same[600];
+    const struct audited_table hooks = {"shardwheel_hook", "webhook", "a webhook", has_same, HOOKS_MAX};
 
-    if (!e)
-        e = store_check_name(s, "shardwheel_hook", "webhook", row->id, row->name, HOOKS_MAX, ec);
-    if (!e) {
-        put_members(store_start_sql(s, "INSERT INTO shardwheel_hook SET "), row);
-        e = store_exec_sql(s, &effect, ec);
-    }
-    noted.target = effect.first_id;
-    e = end(s, e, &noted, ec);
-    if (e)
-        return err_wrap(ec, e, "add a webhook");
-    *id = effect.first_id;
-    return ERR_OK;
-}
-
-enum err store_change_hook(struct store_session *s, const struct hook_row *row, const struct audit_row *audit,
-                           struct errctx *ec)
-{
-    enum err e = store_begin_txn(s, ec);
-
-    if (!e)
-        e = store_check_name(s, "shardwheel_hook", "webhook", row->id, row->name, HOOKS_MAX, ec);
-    if (!e) {
-        put_members(store_start_sql(s, "UPDATE shardwheel_hook SET "), row);
-        sql_put(&s->sql, " WHERE id = ?", row->id);
-        e = store_exec_sql(s, NULL, ec);
-    }
-    e = end(s, e, audit, ec);
-    return e ? err_wrap(ec, e, "change webhook %" PRId64, row->id) : ERR_OK;
+    snprintf(has_same, sizeof has_same, "the name %s", row->name);
+    return end(s,
+               store_put_audited(s, &hooks, row->id, SQL_VALUES("name = ?", row->name),
+                                 SQL_VALUES("name = ?, target = ?, secret = ?, kinds = ?, only_failed = ?, app_names "
+                                            "= ?, tags = ?, enabled = ?, next_ms = 0, changed_ms = " STORE_NOW_MS,
+                                            row->name, row->target, row->secret, row->kinds, row->only_failed,
+                                            row->app_names, row->tags, row->enabled),
+                                 audit, added, ec));
 }
 
 /* What it was to be told goes with the next cleaning. */
 enum err store_remove_hook(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
 {
-    struct db_effect effect = {0};
-    enum err e = store_begin_txn(s, ec);
-
-    if (!e)
-        e = store_exec(s, &effect, ec, "DELETE FROM shardwheel_hook WHERE id = ?", id);
-    if (!e && effect.matched == 0)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such webhook");
-    e = end(s, e, audit, ec);
-    return e ? err_wrap(ec, e, "remove webhook %" PRId64, id) : ERR_OK;
+    return end(s, store_remove_audited(s, &(struct audited_table){.table = "shardwheel_hook", .one = "webhook"}, id,
+                                       audit, ec));
 }

@@ -47,6 +47,7 @@ static bool suits(const struct candidate *c)
            (!*c->wanted_tags || c->gone || have_common(c->wanted_tags, c->tags));
 }
 
+/* Sends s->sql. */
 static enum err load(struct store_session *s, struct candidates *out, struct errctx *ec)
 {
     static const struct row_type candidates =
@@ -85,14 +86,23 @@ static enum err insert(struct store_session *s, enum hook_kind kind, const struc
     return e;
 }
 
+/* Sends s->sql, and writes an event for each webhook that it found and that takes it. */
+static enum err put(struct store_session *s, enum hook_kind kind, int64_t audit_id, int64_t run_id, struct errctx *ec)
+{
+    struct candidates list = {0};
+    enum err e = load(s, &list, ec);
+
+    if (!e)
+        e = insert(s, kind, &list, audit_id, run_id, ec);
+    candidates_fini(&list);
+    return e;
+}
+
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 /* Read and then inserted: INSERT ... SELECT would lock jobs and groups behind rows of the log. */
 static enum err put_some(struct store_session *s, struct sql_value ids, struct errctx *ec)
 {
-    struct candidates list = {0};
-    enum err e;
-
     store_sql(
         s,
         "SELECT h.id, l.job_id, l.id, IF(l.handle_code <> 0, l.handle_code, l.trigger_code), h.app_names, h.tags, "
@@ -101,11 +111,7 @@ static enum err put_some(struct store_session *s, struct sql_value ids, struct e
         "l.job_group LEFT JOIN shardwheel_job o ON o.job_id = l.job_id WHERE l.id IN (?) AND (l.handle_code <> 0 "
         "OR l.trigger_code NOT IN (0, ?)) ORDER BY l.id, h.id",
         1 << HOOK_RUN_ENDED, CODE_OK, ids, CODE_OK);
-    e = load(s, &list, ec);
-    if (!e)
-        e = insert(s, HOOK_RUN_ENDED, &list, 0, 0, ec);
-    candidates_fini(&list);
-    return e;
+    return put(s, HOOK_RUN_ENDED, 0, 0, ec);
 }
 
 enum err hook_put_runs(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
@@ -133,9 +139,6 @@ static bool is_change(const char *action)
 
 enum err hook_put_change(struct store_session *s, const struct audit_row *row, int64_t audit_id, struct errctx *ec)
 {
-    struct candidates list = {0};
-    enum err e;
-
     if (!is_wanted(s, HOOK_JOB_CHANGED) || !is_change(row->action))
         return ERR_OK;
     store_sql(s,
@@ -144,10 +147,7 @@ enum err hook_put_change(struct store_session *s, const struct audit_row *row, i
               "& ? ORDER BY h.id",
               row->target, (int)(strcmp(row->action, "job.remove") == 0), row->job_group, row->target,
               1 << HOOK_JOB_CHANGED);
-    e = load(s, &list, ec);
-    if (!e)
-        e = insert(s, HOOK_JOB_CHANGED, &list, audit_id, 0, ec);
-    candidates_fini(&list);
+    enum err e = put(s, HOOK_JOB_CHANGED, audit_id, 0, ec);
     return e ? err_wrap(ec, e, "write events of a change") : ERR_OK;
 }
 
@@ -156,18 +156,12 @@ enum err hook_put_change(struct store_session *s, const struct audit_row *row, i
 /* For webhooks of all groups and tags: a flow has none. */
 static enum err put_flow(struct store_session *s, const struct flow_moving *run, struct errctx *ec)
 {
-    struct candidates list = {0};
-    enum err e;
-
     store_sql(
         s,
         "SELECT id, ?, 0, 0, '', '', '', '', 0 FROM shardwheel_hook WHERE enabled = 1 AND kinds & ? AND app_names "
         "= '' AND tags = '' AND (only_failed = 0 OR ?) ORDER BY id",
         -run->flow_id, 1 << HOOK_FLOW_ENDED, (int)(run->state == FLOW_RUN_FAILED));
-    e = load(s, &list, ec);
-    if (!e)
-        e = insert(s, HOOK_FLOW_ENDED, &list, 0, run->id, ec);
-    candidates_fini(&list);
+    enum err e = put(s, HOOK_FLOW_ENDED, 0, run->id, ec);
     return e ? err_wrap(ec, e, "write events of flow run %" PRId64, run->id) : ERR_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/people/audit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,9 +117,91 @@ enum err store_load_audit(struct store_session *s, const struct audit_filter *fi
 
 STORE_LIST_FINI(audit_page, items)
 
+/* ---- changes and their rows -------------------------------------------------------------------------------------- */
+
 enum err store_end_audited(struct store_session *s, enum err e, const struct audit_row *row, struct errctx *ec)
 {
     if (!e)
         e = store_put_audit(s, row, ec);
     return store_finish_txn(s, e, ec);
+}
+
+enum err store_end_added(struct store_session *s, enum err e, const struct audit_row *row, int64_t id,
+                         struct errctx *ec)
+{
+    struct audit_row named = row ? *row : (struct audit_row){0};
+
+    named.target = id;
+    return store_end_audited(s, e, row ? &named : NULL, ec);
+}
+
+enum err store_exec_found(struct store_session *s, const char *one, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_exec_sql(s, &effect, ec);
+
+    return !e && effect.matched == 0 ? err_set(ec, ERR_NOTFOUND, "there is no such %s", one) : e;
+}
+
+/* Sends s->sql, whose rows are an id, and whether it has what must differ. */
+static enum err check_room(struct store_session *s, const struct audited_table *t, int64_t id, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t count = 0;
+    bool taken = false, found = false;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    while (!e && db_rows_next(rows)) {
+        count++;
+        found = found || db_int(rows, 0) == id;
+        taken = taken || (db_int(rows, 1) != 0 && db_int(rows, 0) != id);
+    }
+    db_rows_destroy(rows);
+    if (!e && id && !found)
+        e = err_set(ec, ERR_NOTFOUND, "there is no such %s", t->one);
+    if (!e && taken)
+        e = err_set(ec, ERR_STATE, "another %s has %s", t->one, t->has_same);
+    if (!e && !id && count >= t->max)
+        e = err_set(ec, ERR_BUSY, "there are %" PRId64 " %ss, which is as many as there may be", count, t->one);
+    return e;
+}
+
+enum err store_put_audited(struct store_session *s, const struct audited_table *t, int64_t id, const char *same,
+                           const struct sql_value *same_values, const char *members, const struct sql_value *values,
+                           const struct audit_row *audit, int64_t *added, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        sql_put_values(store_start_sql(s, "SELECT id, "), same, same_values);
+        sql_put(&s->sql, " FROM ? FOR UPDATE", sql_word(t->table));
+        e = check_room(s, t, id, ec);
+    }
+    if (!e) {
+        store_sql(s, "? ? SET ", sql_word(id ? "UPDATE" : "INSERT INTO"), sql_word(t->table));
+        sql_put_values(&s->sql, members, values);
+        if (id)
+            sql_put(&s->sql, " WHERE id = ?", id);
+        e = store_exec_sql(s, &effect, ec);
+    }
+    e = id ? store_end_audited(s, e, audit, ec) : store_end_added(s, e, audit, effect.first_id, ec);
+    if (!e && !id)
+        *added = effect.first_id;
+    if (e && !id)
+        return err_wrap(ec, e, "add %s", t->new_one);
+    return e ? err_wrap(ec, e, "change %s %" PRId64, t->one, id) : ERR_OK;
+}
+
+enum err store_remove_audited(struct store_session *s, const struct audited_table *t, int64_t id,
+                              const struct audit_row *audit, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        store_sql(s, "DELETE FROM ? WHERE id = ?", sql_word(t->table), id);
+        e = store_exec_found(s, t->one, ec);
+    }
+    e = store_end_audited(s, e, audit, ec);
+    return e ? err_wrap(ec, e, "remove %s %" PRId64, t->one, id) : ERR_OK;
 }

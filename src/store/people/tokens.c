@@ -40,7 +40,6 @@ static enum err insert_token(struct store_session *s, const struct token_row *to
 enum err store_add_token(struct store_session *s, const struct token_row *token, const char *hash, int64_t max,
                          const struct audit_row *audit, int64_t *id, struct errctx *ec)
 {
-    struct audit_row row = audit ? *audit : (struct audit_row){0};
     int64_t made = 0;
     enum err e = store_begin_txn(s, ec);
 
@@ -48,8 +47,7 @@ enum err store_add_token(struct store_session *s, const struct token_row *token,
         e = check_room(s, token, max, ec);
     if (!e)
         e = insert_token(s, token, hash, &made, ec);
-    row.target = made;
-    e = store_end_audited(s, e, audit ? &row : NULL, ec);
+    e = store_end_added(s, e, audit, made, ec);
     if (e)
         return err_wrap(ec, e, "add a token");
     *id = made;
@@ -66,17 +64,14 @@ enum err store_touch_token(struct store_session *s, int64_t id, struct errctx *e
 enum err store_remove_token(struct store_session *s, int64_t user_id, int64_t id, const struct audit_row *audit,
                             struct errctx *ec)
 {
-    struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
     if (!e) {
         store_sql(s, "DELETE FROM shardwheel_token WHERE id = ?", id);
         if (user_id)
             sql_put(&s->sql, " AND user_id = ?", user_id);
-        e = store_exec_sql(s, &effect, ec);
+        e = store_exec_found(s, "token", ec);
     }
-    if (!e && effect.matched == 0)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such token");
     e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "remove token %" PRId64, id) : ERR_OK;
 }

@@ -2,7 +2,7 @@
 /* Channels of alarms that were set in the console. */
 #include "shardwheel/store/channel.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 
 #include "store/people/audit.h"
 
@@ -21,59 +21,23 @@ enum err store_load_channels(struct store_session *s, struct channel_rows *out, 
 
 STORE_LIST_FINI(channel_rows, rows)
 
-static void put_members(struct sqlbuf *q, const struct channel_row *row)
+enum err store_put_channel(struct store_session *s, const struct channel_row *row, int64_t max,
+                           const struct audit_row *audit, int64_t *added, struct errctx *ec)
 {
-    sql_put(
-        q, "name = ?, kind = ?, target = ?, secret = ?, app_names = ?, tags = ?, quiet = ?, changed_ms = " STORE_NOW_MS,
-        row->name, row->kind, row->target, row->secret, row->app_names, row->tags, row->quiet);
-}
+    char has_same[600];
+    const struct audited_table channels = {"shardwheel_channel", "channel", "a channel", has_same, max};
 
-enum err store_add_channel(struct store_session *s, const struct channel_row *row, int64_t max,
-                           const struct audit_row *audit, int64_t *id, struct errctx *ec)
-{
-    struct audit_row noted = *audit;
-    struct db_effect effect = {0};
-    enum err e = store_begin_txn(s, ec);
-
-    if (!e)
-        e = store_check_name(s, "shardwheel_channel", "channel", row->id, row->name, max, ec);
-    if (!e) {
-        put_members(store_start_sql(s, "INSERT INTO shardwheel_channel SET "), row);
-        e = store_exec_sql(s, &effect, ec);
-    }
-    noted.target = effect.first_id;
-    e = store_end_audited(s, e, &noted, ec);
-    if (e)
-        return err_wrap(ec, e, "add a channel");
-    *id = effect.first_id;
-    return ERR_OK;
-}
-
-enum err store_change_channel(struct store_session *s, const struct channel_row *row, const struct audit_row *audit,
-                              struct errctx *ec)
-{
-    enum err e = store_begin_txn(s, ec);
-
-    if (!e)
-        e = store_check_name(s, "shardwheel_channel", "channel", row->id, row->name, 0, ec);
-    if (!e) {
-        put_members(store_start_sql(s, "UPDATE shardwheel_channel SET "), row);
-        sql_put(&s->sql, " WHERE id = ?", row->id);
-        e = store_exec_sql(s, NULL, ec);
-    }
-    e = store_end_audited(s, e, audit, ec);
-    return e ? err_wrap(ec, e, "change channel %" PRId64, row->id) : ERR_OK;
+    snprintf(has_same, sizeof has_same, "the name %s", row->name);
+    return store_put_audited(
+        s, &channels, row->id, SQL_VALUES("name = ?", row->name),
+        SQL_VALUES("name = ?, kind = ?, target = ?, secret = ?, app_names = ?, tags = ?, quiet = ?, "
+                   "changed_ms = " STORE_NOW_MS,
+                   row->name, row->kind, row->target, row->secret, row->app_names, row->tags, row->quiet),
+        audit, added, ec);
 }
 
 enum err store_remove_channel(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
 {
-    struct db_effect effect = {0};
-    enum err e = store_begin_txn(s, ec);
-
-    if (!e)
-        e = store_exec(s, &effect, ec, "DELETE FROM shardwheel_channel WHERE id = ?", id);
-    if (!e && effect.matched == 0)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such channel");
-    e = store_end_audited(s, e, audit, ec);
-    return e ? err_wrap(ec, e, "remove channel %" PRId64, id) : ERR_OK;
+    return store_remove_audited(s, &(struct audited_table){.table = "shardwheel_channel", .one = "channel"}, id, audit,
+                                ec);
 }

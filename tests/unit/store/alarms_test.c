@@ -287,20 +287,20 @@ static void channels_have_a_name_each(void **state)
     struct errctx why;
 
     (void)state;
-    assert_ok(store_add_channel(s, &row, 2, &who, &a, ec));
-    assert_int_equal(store_add_channel(s, &row, 2, &who, &b, &why), ERR_STATE);
+    assert_ok(store_put_channel(s, &row, 2, &who, &a, ec));
+    assert_int_equal(store_put_channel(s, &row, 2, &who, &b, &why), ERR_STATE);
     row.name = "b";
-    assert_ok(store_add_channel(s, &row, 2, &who, &b, ec));
+    assert_ok(store_put_channel(s, &row, 2, &who, &b, ec));
     row.name = "c";
-    assert_int_equal(store_add_channel(s, &row, 2, &who, &b, &why), ERR_BUSY);
+    assert_int_equal(store_put_channel(s, &row, 2, &who, &b, &why), ERR_BUSY);
     row.id = a;
     row.name = "b";
-    assert_int_equal(store_change_channel(s, &row, &who, &why), ERR_STATE);
+    assert_int_equal(store_put_channel(s, &row, 2, &who, NULL, &why), ERR_STATE);
     row.name = "a2";
     row.secret = "'\"";
-    assert_ok(store_change_channel(s, &row, &who, ec));
+    assert_ok(store_put_channel(s, &row, 2, &who, NULL, ec));
     row.id = 999;
-    assert_int_equal(store_change_channel(s, &row, &who, &why), ERR_NOTFOUND);
+    assert_int_equal(store_put_channel(s, &row, 2, &who, NULL, &why), ERR_NOTFOUND);
     assert_ok(store_load_channels(s, &list, ec));
     assert_int_equal(list.count, 2);
     assert_string_equal(list.rows[0].name, "a2");

@@ -45,7 +45,7 @@ static int64_t add_hook(const char *name, int kinds, int only_failed, const char
                                  .enabled = enabled};
     int64_t id = 0;
 
-    assert_ok(store_add_hook(s, &row, &(struct audit_row){.action = "hook.add"}, &id, ec));
+    assert_ok(store_put_hook(s, &row, &(struct audit_row){.action = "hook.add"}, &id, ec));
     return id;
 }
 
