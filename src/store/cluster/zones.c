@@ -171,7 +171,7 @@ static enum err check_nothing_planned(struct store_session *s, const char *recor
 {
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
     struct zone *zone = NULL;
-    struct db_rows *rows = NULL;
+    int64_t planned = 0;
     bool any = false;
     enum err e = zone_load(recorded, &zone, ec);
 
@@ -180,18 +180,18 @@ static enum err check_nothing_planned(struct store_session *s, const char *recor
     zone_destroy(zone);
     if (e || !any)
         return e;
-    e = store_query(s, &rows, ec,
-                    "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time <= ? AND trigger_code = "
-                    "0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'",
-                    low, high);
-    if (!e && db_rows_next(rows) && db_int(rows, 0) > 0)
+    e = store_number(
+        s, 0, &planned, ec,
+        "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time <= ? AND trigger_code = "
+        "0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'",
+        low, high);
+    if (!e && planned > 0)
         e = err_set(
             ec, ERR_CONFLICT,
             "%" PRId64 " planned fires have no end yet, and no node would find them in another zone: start a node "
             "with zone %s, stop it when `shardwheelctl shards` shows none as PLANNED or OPEN_BEFORE, and come back; "
             "or leave them behind with --force",
-            db_int(rows, 0), recorded);
-    db_rows_destroy(rows);
+            planned, recorded);
     return e;
 }
 

@@ -245,6 +245,7 @@ void store_give_session(struct store *st, struct store_session *s)
     /* One large batch must not keep its memory in every session for ever. */
     if (s->sql.text.cap > 4 * STORE_STATEMENT_SOFT_MAX)
         sqlbuf_fini(&s->sql);
+    s->no_features = ERR_OK;
     mutex_lock(&st->lock);
     s->next = st->idle[s->kind];
     st->idle[s->kind] = s;

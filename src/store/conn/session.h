@@ -52,17 +52,19 @@ struct store {
 };
 
 struct store_session {
-    struct store_session *next; /* [lock] of the store, in its idle list */
-    struct store *st;           /* [const] */
-    enum session_kind kind;     /* [const] */
-    struct db *db;              /* [taker] NULL when broken */
-    struct host_link link;      /* [taker] of the connection among those of the process */
-    bool in_txn;                /* [taker] until store_end_txn, also when the connection breaks */
-    bool is_bound;              /* [taker] to its connection, which has a named lock: closed when given back */
-    enum err not_ready;         /* [taker] the statement under construction has no connection... */
-    struct errctx why;          /* [taker] ... and why */
-    char database_digest[33];   /* [taker] see store_name_lock; "" until it is asked for */
-    struct sqlbuf sql;          /* [taker] the statement under construction */
+    struct store_session *next;     /* [lock] of the store, in its idle list */
+    struct store *st;               /* [const] */
+    enum session_kind kind;         /* [const] */
+    struct db *db;                  /* [taker] NULL when broken */
+    struct host_link link;          /* [taker] of the connection among those of the process */
+    bool in_txn;                    /* [taker] until store_end_txn, also when the connection breaks */
+    bool is_bound;                  /* [taker] to its connection, which has a named lock: closed when given back */
+    enum err not_ready;             /* [taker] the statement under construction has no connection... */
+    struct errctx why;              /* [taker] ... and why */
+    enum err no_features;           /* [taker] the next statement is not ready for that, as `why` says */
+    struct store_features features; /* [taker] see store_features */
+    char database_digest[33];       /* [taker] see store_name_lock; "" until it is asked for */
+    struct sqlbuf sql;              /* [taker] the statement under construction */
 };
 
 void store_close_session(struct store *st, struct store_session *s); /* gives it back without its connection */
@@ -144,6 +146,14 @@ MUST_CHECK enum err store_note_takeovers(struct store_session *s, int first, int
                                          struct errctx *ec);
 /* Copies the features, reading them first where that was not done yet. */
 MUST_CHECK enum err store_get_features(struct store_session *s, struct store_features *out, struct errctx *ec);
+/* The same before a statement is started. Where they cannot be read there are none, and who sends that statement is
+ * told why. */
+const struct store_features *store_features(struct store_session *s);
+const char *job_name_column(const struct store_features *f);    /* of xxl_job_info */
+const char *group_title_column(const struct store_features *f); /* of xxl_job_group */
+/* The two as values of a statement that is about to be started. */
+struct sql_value store_job_name(struct store_session *s);
+struct sql_value store_group_title(struct store_session *s);
 MUST_CHECK enum err store_read_features(struct store_session *s, struct store_features *out, struct errctx *ec);
 
 #endif

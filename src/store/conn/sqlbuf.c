@@ -150,6 +150,8 @@ void sql_text(struct sqlbuf *b, const char *text)
 
 void sql_ids(struct sqlbuf *b, const int64_t *ids, size_t count)
 {
+    if (count == 0)
+        buf_putc(&b->text, '0');
     for (size_t i = 0; i < count; i++) {
         if (i)
             buf_putc(&b->text, ',');

@@ -43,7 +43,7 @@ void sql_text_or_null(struct sqlbuf *b, const char *text); /* NULL for NULL */
 void sql_text_fitted(struct sqlbuf *b, const char *text, size_t max_chars, enum text_fit fit);
 /* The same of a text that was put together for it, and its end. */
 void sql_take_text(struct sqlbuf *b, struct buf *text, size_t max_chars, enum text_fit fit);
-void sql_ids(struct sqlbuf *b, const int64_t *ids, size_t count); /* 1,2,3 */
+void sql_ids(struct sqlbuf *b, const int64_t *ids, size_t count); /* 1,2,3; where there are none 0, an id of no row */
 /* A condition: the column `id` is one of these, ascending and distinct. Long runs of consecutive ids become ranges,
  * which the server reads as they lie instead of looking up each id. */
 void sql_id_among(struct sqlbuf *b, const int64_t *ids, size_t count);
@@ -130,7 +130,7 @@ static inline struct sql_value sql_same(struct sql_value value)
     return value;
 }
 
-static inline struct sql_value sql_list(const int64_t *ids, size_t count) /* 1,2,3 */
+static inline struct sql_value sql_list(const int64_t *ids, size_t count) /* see sql_ids */
 {
     return (struct sql_value){.put = sql_put_list, .from = ids, .number = (int64_t)count};
 }

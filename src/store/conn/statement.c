@@ -7,7 +7,10 @@
 
 static void start(struct store_session *s)
 {
-    s->not_ready = s->in_txn || s->is_bound ? ERR_OK : store_ready_session(s, &s->why);
+    s->not_ready = s->no_features;
+    s->no_features = ERR_OK;
+    if (!s->not_ready && !s->in_txn && !s->is_bound)
+        s->not_ready = store_ready_session(s, &s->why);
     sqlbuf_start(&s->sql, s->db);
 }
 

@@ -89,8 +89,8 @@ enum err store_load_app_names(struct store_session *s, const int64_t *job_ids, s
 
     store_sql(s,
               "SELECT DISTINCT g.app_name FROM xxl_job_info j JOIN xxl_job_group g ON g.id = j.job_group WHERE j.id IN "
-              "(??",
-              sql_list(job_ids, count), sql_word(count ? ") ORDER BY g.app_name" : "0)"));
+              "(?) ORDER BY g.app_name",
+              sql_list(job_ids, count));
     enum err e = store_read_list(s, &names, out, ec);
     return e ? err_wrap(ec, e, "read the groups of a flow") : ERR_OK;
 }

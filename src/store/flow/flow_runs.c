@@ -56,8 +56,10 @@ static enum err load_runs(struct store_session *s, const int64_t *ids, size_t co
         sql_put(q, "CASE WHEN LENGTH(r.parameters) <= ? THEN r.parameters END", parameters_max);
     else
         sql_puts(q, "r.parameters");
-    sql_put(q, " FROM shardwheel_flow_run r JOIN shardwheel_flow f ON f.id = r.flow_id WHERE r.id IN (??",
-            sql_list(ids, count), sql_word(count ? ") ORDER BY r.id DESC" : "0)"));
+    sql_put(
+        q,
+        " FROM shardwheel_flow_run r JOIN shardwheel_flow f ON f.id = r.flow_id WHERE r.id IN (?) ORDER BY r.id DESC",
+        sql_list(ids, count));
     return store_read_list(s, &rows_of_runs, out, ec);
 }
 

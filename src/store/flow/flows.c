@@ -36,8 +36,7 @@ enum err store_list_flows(struct store_session *s, const struct flow_filter *fil
 enum err store_load_flows(struct store_session *s, const int64_t *ids, size_t count, struct flow_rows *out,
                           struct errctx *ec)
 {
-    store_sql(s, "SELECT " COLUMNS " WHERE f.id IN (??", sql_list(ids, count),
-              sql_word(count ? ") ORDER BY f.id" : "0)"));
+    store_sql(s, "SELECT " COLUMNS " WHERE f.id IN (?) ORDER BY f.id", sql_list(ids, count));
     enum err e = store_read_list(s, &rows_of_flows, out, ec);
     return e ? err_wrap(ec, e, "read %zu flows", count) : ERR_OK;
 }
@@ -70,13 +69,12 @@ enum err store_load_flow_jobs(struct store_session *s, const int64_t *ids, size_
 {
     static const struct row_type jobs =
         ROWS(struct flow_job, FIELDS(struct flow_job, id, group), NULL_TEXTS(struct flow_job, name, route));
-    struct store_features features;
     struct flow_jobs found = {0};
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = ERR_OK;
 
     for (size_t at = 0; !e && at < count; at += STORE_LIST_MAX) {
         store_sql(s, "SELECT id, job_group, ?, executor_route_strategy FROM xxl_job_info WHERE id IN (?) ORDER BY id",
-                  sql_word(features.job_name_is_desc ? "job_desc" : "name"), sql_part(ids, count, at));
+                  store_job_name(s), sql_part(ids, count, at));
         e = store_append_list(s, &jobs, &found, ec);
     }
     if (e)
@@ -119,7 +117,6 @@ static enum err add_version(struct store_session *s, int64_t id, int64_t version
 enum err store_add_flow(struct store_session *s, const char *name, const char *document, const char *who,
                         const struct audit_row *audit, int64_t *id, struct errctx *ec)
 {
-    struct audit_row row = audit ? *audit : (struct audit_row){0};
     struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
@@ -136,8 +133,7 @@ enum err store_add_flow(struct store_session *s, const char *name, const char *d
         e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_flow_version WHERE flow_id = ?", effect.first_id);
     if (!e)
         e = add_version(s, effect.first_id, 1, document, who, ec);
-    row.target = effect.first_id;
-    e = store_end_audited(s, e, audit ? &row : NULL, ec);
+    e = store_end_added(s, e, audit, effect.first_id, ec);
     if (e)
         return err_wrap(ec, e, "add a flow");
     *id = effect.first_id;

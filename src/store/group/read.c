@@ -36,18 +36,14 @@ static void put_filter(struct sqlbuf *q, const struct group_filter *f, const str
 {
     sql_puts(q, " FROM xxl_job_group WHERE 1 = 1");
     put_like(q, "app_name", f->app_name);
-    put_like(q, features->group_title ? "title" : "name", f->title);
-    if (f->all_groups)
-        return;
-    sql_puts(q, " AND id IN (0");
-    for (size_t i = 0; i < f->group_count; i++)
-        sql_put(q, ",?", f->groups[i]);
-    sql_puts(q, ")");
+    put_like(q, group_title_column(features), f->title);
+    if (!f->all_groups)
+        sql_put(q, " AND id IN (?)", sql_list(f->groups, f->group_count));
 }
 
 void group_put_columns(struct sqlbuf *q, const struct store_features *features)
 {
-    sql_puts(q, features->group_title ? "title" : "name");
+    sql_puts(q, group_title_column(features));
     sql_put(q, ", address_type, address_list, update_time, ?",
             sql_word(features->group_access_token ? "access_token" : "NULL"));
 }
@@ -76,20 +72,17 @@ STORE_LIST_FINI(group_infos, items)
 static enum err list_groups(struct store_session *s, const struct group_filter *filter, const int64_t *after,
                             int64_t offset, int64_t limit, struct group_infos *out, struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
+    struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS, "id, app_name, ");
 
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS, "id, app_name, ");
-        group_put_columns(q, &features);
-        put_filter(q, filter, &features);
-        if (after)
-            sql_put(q, " AND id > ? ORDER BY id LIMIT ", *after);
-        else
-            sql_put(q, " ORDER BY app_name, ?, id LIMIT ?,", sql_word(features.group_title ? "title" : "name"), offset);
-        sql_int(q, limit);
-        e = group_infos_read(s, out, ec);
-    }
+    group_put_columns(q, f);
+    put_filter(q, filter, f);
+    if (after)
+        sql_put(q, " AND id > ? ORDER BY id LIMIT ", *after);
+    else
+        sql_put(q, " ORDER BY app_name, ?, id LIMIT ?,", sql_word(group_title_column(f)), offset);
+    sql_int(q, limit);
+    enum err e = group_infos_read(s, out, ec);
     return e ? err_wrap(ec, e, "read the groups") : ERR_OK;
 }
 
@@ -108,27 +101,21 @@ enum err store_list_groups_after(struct store_session *s, const struct group_fil
 enum err store_count_groups(struct store_session *s, const struct group_filter *filter, int limit_ms, int64_t *out,
                             struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
 
-    if (!e) {
-        put_filter(store_start_limited(s, limit_ms, "COUNT(*)"), filter, &features);
-        e = store_query_number(s, 0, out, ec);
-    }
+    put_filter(store_start_limited(s, limit_ms, "COUNT(*)"), filter, f);
+    enum err e = store_query_number(s, 0, out, ec);
     return e ? err_wrap(ec, e, "count the groups") : ERR_OK;
 }
 
 enum err store_load_group(struct store_session *s, int64_t id, struct group_infos *out, struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
+    struct sqlbuf *q = store_start_sql(s, "SELECT id, app_name, ");
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT id, app_name, ");
-        group_put_columns(q, &features);
-        sql_put(q, " FROM xxl_job_group WHERE id = ?", id);
-        e = group_infos_read(s, out, ec);
-    }
+    group_put_columns(q, f);
+    sql_put(q, " FROM xxl_job_group WHERE id = ?", id);
+    enum err e = group_infos_read(s, out, ec);
     if (!e && out->count == 0) {
         group_infos_fini(out);
         return err_set(ec, ERR_NOTFOUND, "there is no executor group %" PRId64, id);
@@ -196,15 +183,11 @@ enum err store_list_group_jobs(struct store_session *s, int64_t group, int64_t a
                                struct group_jobs *out, struct errctx *ec)
 {
     static const struct row_type jobs = ROWS(struct group_job, FIELDS(struct group_job, id, running, name));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
 
-    if (!e) {
-        store_limited(s, READ_LIMIT_MS,
-                      "id, trigger_status = 1, ? FROM xxl_job_info WHERE job_group = ? AND id > ? ORDER BY id LIMIT ?",
-                      sql_word(features.job_name_is_desc ? "job_desc" : "name"), group, after, limit);
-        e = store_read_list(s, &jobs, out, ec);
-    }
+    store_limited(s, READ_LIMIT_MS,
+                  "id, trigger_status = 1, ? FROM xxl_job_info WHERE job_group = ? AND id > ? ORDER BY id LIMIT ?",
+                  store_job_name(s), group, after, limit);
+    enum err e = store_read_list(s, &jobs, out, ec);
     return e ? err_wrap(ec, e, "read the jobs of group %" PRId64, group) : ERR_OK;
 }
 

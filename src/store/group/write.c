@@ -28,9 +28,9 @@ static enum err insert_row(struct store_session *s, const struct store_features 
     struct db_effect effect = {0};
     struct sqlbuf *q = store_sql(
         s, "INSERT INTO xxl_job_group (app_name, address_type, address_list, update_time, ? ?) VALUES (?, ?, ?, ?, ?",
-        sql_word(features->group_title ? "title" : "name"),
-        sql_word(features->group_access_token ? ", access_token" : ""), group->app_name, group->address_type,
-        sql_or_null(group->address_list), sql_time(s->st->zone, now_s), group->title);
+        sql_word(group_title_column(features)), sql_word(features->group_access_token ? ", access_token" : ""),
+        group->app_name, group->address_type, sql_or_null(group->address_list), sql_time(s->st->zone, now_s),
+        group->title);
 
     if (features->group_access_token)
         sql_put(q, ", ?", sql_or_null(group->access_token));
@@ -44,13 +44,11 @@ static enum err insert_row(struct store_session *s, const struct store_features 
 enum err store_insert_group(struct store_session *s, const struct group_info *group, int64_t now_s,
                             struct audit_row *audit, int64_t *out_id, struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *features = store_features(s);
+    enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = store_begin_txn(s, ec);
-    if (!e)
-        e = insert_row(s, &features, group, now_s, audit, ec);
+        e = insert_row(s, features, group, now_s, audit, ec);
     e = store_end_audited(s, e, audit, ec);
     if (!e)
         *out_id = audit->target;
@@ -78,7 +76,7 @@ static void put_condition(struct sqlbuf *q, const struct store_features *feature
 {
     sql_put(q, " WHERE id = ? AND address_type = ?", from->id, from->address_type);
     put_as_read(q, "app_name", from->app_name);
-    put_as_read(q, features->group_title ? "title" : "name", from->title);
+    put_as_read(q, group_title_column(features), from->title);
     if (from->address_type != 0)
         put_as_read(q, "address_list", from->address_list);
     if (features->group_access_token)
@@ -92,7 +90,7 @@ static enum err update_row(struct store_session *s, const struct store_features 
     struct sqlbuf *q = store_sql(s, "UPDATE xxl_job_group SET update_time = ?", sql_time(s->st->zone, now_s));
 
     put_set(q, "app_name", from->app_name, to->app_name);
-    put_set(q, features->group_title ? "title" : "name", from->title, to->title);
+    put_set(q, group_title_column(features), from->title, to->title);
     put_set(q, "address_list", from->address_list, to->address_list);
     if (features->group_access_token)
         put_set(q, "access_token", from->access_token, to->access_token);
@@ -108,13 +106,11 @@ static enum err update_row(struct store_session *s, const struct store_features 
 enum err store_update_group(struct store_session *s, const struct group_info *from, const struct group_info *to,
                             int64_t now_s, const struct audit_row *audit, struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *features = store_features(s);
+    enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = store_begin_txn(s, ec);
-    if (!e)
-        e = update_row(s, &features, from, to, now_s, ec);
+        e = update_row(s, features, from, to, now_s, ec);
     e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "change group %" PRId64, from->id) : ERR_OK;
 }
@@ -184,16 +180,14 @@ static enum err delete_rows(struct store_session *s, const struct store_features
 enum err store_remove_group(struct store_session *s, const struct group_info *from, const struct audit_row *audit,
                             enum group_removal *out, struct errctx *ec)
 {
-    struct store_features features;
+    const struct store_features *features = store_features(s);
     enum group_removal removal = GROUP_REMOVED;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_begin_txn(s, ec);
 
-    if (!e)
-        e = store_begin_txn(s, ec);
     if (!e)
         e = decide_removal(s, from, &removal, ec);
     if (!e && removal == GROUP_REMOVED)
-        e = delete_rows(s, &features, from, ec);
+        e = delete_rows(s, features, from, ec);
     e = store_end_audited(s, e, removal == GROUP_REMOVED ? audit : NULL, ec);
     if (!e)
         *out = removal;

@@ -47,38 +47,33 @@ static void put_page(struct sqlbuf *q, const char *table, const char *column, co
 
 static void put_groups(struct sqlbuf *q, const struct group_filter *f)
 {
-    if (f->all_groups)
-        return;
-    sql_put(q, " AND g.id IN (??", sql_list(f->groups, f->group_count), sql_word(f->group_count ? ")" : "0)"));
+    if (!f->all_groups)
+        sql_put(q, " AND g.id IN (?)", sql_list(f->groups, f->group_count));
 }
 
 static void put_jobs(struct sqlbuf *q, const struct export_filter *f)
 {
-    if (!f->jobs)
-        return;
-    sql_put(q, " AND i.id IN (??", sql_list(f->jobs, f->job_count), sql_word(f->job_count ? ")" : "0)"));
+    if (f->jobs)
+        sql_put(q, " AND i.id IN (?)", sql_list(f->jobs, f->job_count));
 }
 
 enum err store_list_export_groups(struct store_session *s, const struct export_filter *filter,
                                   const struct export_name *after, int64_t limit, int limit_ms, struct group_infos *out,
                                   struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
+    struct sqlbuf *q = store_start_limited(s, limit_ms, "id, app_name, ");
 
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms, "id, app_name, ");
-        group_put_columns(q, &features);
-        sql_puts(q, " FROM xxl_job_group g WHERE 1 = 1");
-        put_groups(q, &filter->groups);
-        if (filter->jobs) {
-            sql_puts(q, " AND g.id IN (SELECT i.job_group FROM xxl_job_info i WHERE 1 = 1");
-            put_jobs(q, filter);
-            sql_puts(q, ")");
-        }
-        put_page(q, "g.", features.group_title ? "title" : "name", after, limit);
-        e = group_infos_read(s, out, ec);
+    group_put_columns(q, f);
+    sql_puts(q, " FROM xxl_job_group g WHERE 1 = 1");
+    put_groups(q, &filter->groups);
+    if (filter->jobs) {
+        sql_puts(q, " AND g.id IN (SELECT i.job_group FROM xxl_job_info i WHERE 1 = 1");
+        put_jobs(q, filter);
+        sql_puts(q, ")");
     }
+    put_page(q, "g.", group_title_column(f), after, limit);
+    enum err e = group_infos_read(s, out, ec);
     return e ? err_wrap(ec, e, "read the groups by name") : ERR_OK;
 }
 
@@ -87,7 +82,7 @@ enum err store_list_export_groups(struct store_session *s, const struct export_f
 static void put_names(struct sqlbuf *q, const struct group_filter *filter, const struct store_features *features)
 {
     sql_put(q, "i.id, g.app_name, i.? FROM xxl_job_info i JOIN xxl_job_group g ON g.id = i.job_group WHERE 1 = 1",
-            sql_word(features->job_name_is_desc ? "job_desc" : "name"));
+            sql_word(job_name_column(features)));
     put_groups(q, filter);
 }
 
@@ -102,31 +97,25 @@ enum err store_list_export_jobs(struct store_session *s, const struct export_fil
                                 const struct export_name *after, int64_t limit, int limit_ms, struct export_names *out,
                                 struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
+    struct sqlbuf *q = store_start_limited(s, limit_ms, "");
 
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms, "");
-        put_names(q, &filter->groups, &features);
-        put_jobs(q, filter);
-        put_page(q, "i.", features.job_name_is_desc ? "job_desc" : "name", after, limit);
-        e = read_names(s, out, ec);
-    }
+    put_names(q, &filter->groups, f);
+    put_jobs(q, filter);
+    put_page(q, "i.", job_name_column(f), after, limit);
+    enum err e = read_names(s, out, ec);
     return e ? err_wrap(ec, e, "read the jobs by name") : ERR_OK;
 }
 
 enum err store_load_export_names(struct store_session *s, const struct group_filter *filter, const int64_t *ids,
                                  size_t count, struct export_names *out, struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
+    struct sqlbuf *q = store_start_sql(s, "SELECT ");
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT ");
-        put_names(q, filter, &features);
-        sql_put(q, " AND i.id IN (??", sql_list(ids, count), sql_word(count ? ") ORDER BY i.id" : "0)"));
-        e = read_names(s, out, ec);
-    }
+    put_names(q, filter, f);
+    sql_put(q, " AND i.id IN (?) ORDER BY i.id", sql_list(ids, count));
+    enum err e = read_names(s, out, ec);
     return e ? err_wrap(ec, e, "read the names of %zu jobs", count) : ERR_OK;
 }
 

@@ -14,16 +14,12 @@ static enum err query_now(struct store_session *s, int64_t job_id, const char *b
     static const struct row_type now =
         ROWS(struct glue_now, FIELDS(struct glue_now, job_id, group, name, type),
              NULL_TEXTS(struct glue_now, source, remark), TIME(struct glue_now, updated_s, INT64_MIN));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
 
-    if (e)
-        return e;
     store_sql(
         s,
         "SELECT id, job_group, ?, glue_type, glue_source, glue_remark, glue_updatetime FROM xxl_job_info WHERE id = ??",
-        sql_word(features.job_name_is_desc ? "job_desc" : "name"), job_id, sql_word(behind));
-    e = store_read_row(s, &now, out, &out->memory, ec);
+        store_job_name(s), job_id, sql_word(behind));
+    enum err e = store_read_row(s, &now, out, &out->memory, ec);
     return e == ERR_NOTFOUND ? err_set(ec, e, "there is no job %" PRId64, job_id) : e;
 }
 
@@ -85,16 +81,12 @@ static enum err add_version(struct store_session *s, const struct glue_change *c
 /* By update_time, as the original does, and by id where that is the same. */
 static enum err drop_old_versions(struct store_session *s, int64_t job_id, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
     int64_t ids[STORE_LIST_MAX];
     size_t count = 0;
-    enum err e = store_query(
-        s, &rows, ec, "SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY update_time DESC, id DESC LIMIT ?, ?",
-        job_id, GLUE_VERSIONS_KEPT, STORE_LIST_MAX);
 
-    while (!e && db_rows_next(rows))
-        ids[count++] = db_int(rows, 0);
-    db_rows_destroy(rows);
+    store_sql(s, "SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY update_time DESC, id DESC LIMIT ?, ?",
+              job_id, GLUE_VERSIONS_KEPT, STORE_LIST_MAX);
+    enum err e = store_read_ids(s, ids, STORE_LIST_MAX, &count, ec);
     if (e || count == 0)
         return e;
     return store_exec(s, NULL, ec, "DELETE FROM xxl_job_logglue WHERE id IN (?)", sql_list(ids, count));

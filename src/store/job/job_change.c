@@ -39,13 +39,10 @@ static enum err read_clock(struct store_session *s, struct job_state *state, str
 /* Who removes a group locks its row and then looks for jobs in it. */
 static enum err lock_group(struct store_session *s, int64_t group, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_group WHERE id = ? LOCK IN SHARE MODE", group);
+    int64_t there = 0;
+    enum err e = store_number(s, 0, &there, ec, "SELECT 1 FROM xxl_job_group WHERE id = ? LOCK IN SHARE MODE", group);
 
-    if (!e && !db_rows_next(rows))
-        e = err_set(ec, ERR_NOTFOUND, "there is no executor group %" PRId64, group);
-    db_rows_destroy(rows);
-    return e;
+    return !e && !there ? err_set(ec, ERR_NOTFOUND, "there is no executor group %" PRId64, group) : e;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -79,19 +76,14 @@ static enum err update_row(struct store_session *s, const struct store_features 
 /* The table has no index over job_id: who deletes by job would wait for all rows that others hold. */
 static enum err delete_sources(struct store_session *s, int64_t job_id, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
     int64_t ids[STORE_LIST_MAX];
     size_t n;
     enum err e;
 
     do {
         n = 0;
-        e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id LIMIT ?", job_id,
-                        STORE_LIST_MAX);
-        while (!e && db_rows_next(rows))
-            ids[n++] = db_int(rows, 0);
-        db_rows_destroy(rows);
-        rows = NULL;
+        store_sql(s, "SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id LIMIT ?", job_id, STORE_LIST_MAX);
+        e = store_read_ids(s, ids, STORE_LIST_MAX, &n, ec);
         if (!e && n > 0)
             e = store_exec(s, NULL, ec, "DELETE FROM xxl_job_logglue WHERE id IN (?)", sql_list(ids, n));
     } while (!e && n == STORE_LIST_MAX);
@@ -159,16 +151,14 @@ static enum err apply(struct store_session *s, const struct store_features *feat
 
 enum err store_change_job(struct store_session *s, int64_t job_id, job_decide *decide, void *arg, struct errctx *ec)
 {
-    struct store_features features;
+    const struct store_features *features = store_features(s);
     struct job_list rows = {0};
     struct job_state state;
     struct job_change change = {0};
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = store_begin_txn(s, ec);
-    if (!e)
-        e = lock_row(s, job_id, &features, &rows, ec);
+        e = lock_row(s, job_id, features, &rows, ec);
     if (!e)
         e = read_clock(s, &state, ec);
     if (!e)
@@ -180,7 +170,7 @@ enum err store_change_job(struct store_session *s, int64_t job_id, job_decide *d
         e = decide(arg, s, &state, &change, ec);
     }
     if (!e)
-        e = apply(s, &features, &state, &change, ec);
+        e = apply(s, features, &state, &change, ec);
     store_end_txn(s);
     job_list_fini(&rows);
     return e;
@@ -216,28 +206,20 @@ static enum err insert_row(struct store_session *s, const struct store_features 
 enum err store_add_job(struct store_session *s, const struct job_row *row, const struct job_settings *settings,
                        const struct audit_row *audit, int64_t *id, struct errctx *ec)
 {
-    struct store_features features;
+    const struct store_features *features = store_features(s);
     struct job_settings own = *settings;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_begin_txn(s, ec);
 
-    if (!e)
-        e = store_begin_txn(s, ec);
     if (!e)
         e = lock_group(s, row->group, ec);
     if (!e)
-        e = insert_row(s, &features, row, &own.job_id, ec);
+        e = insert_row(s, features, row, &own.job_id, ec);
     if (!e && !job_settings_are_empty(&own))
         e = store_write_settings(s, &own, ec);
     if (!e) { /* a server that begins to count anew may give the id of one that was removed */
         e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_removed WHERE job_id = ?", own.job_id);
     }
-    if (!e && audit) {
-        struct audit_row named = *audit;
-
-        named.target = own.job_id;
-        e = store_put_audit(s, &named, ec);
-    }
-    e = store_finish_txn(s, e, ec);
+    e = store_end_added(s, e, audit, own.job_id, ec);
     if (e)
         return err_wrap(ec, e, "add a job");
     *id = own.job_id;

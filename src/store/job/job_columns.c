@@ -87,9 +87,7 @@ bool job_column_is_equal(const struct job_row *a, const struct job_row *b, const
 
 const char *job_column_sql(const struct job_column *c, const struct store_features *features)
 {
-    if (c->column)
-        return c->column;
-    return features->job_name_is_desc ? "job_desc" : "name";
+    return c->column ? c->column : job_name_column(features);
 }
 
 void job_put_value(struct sqlbuf *q, const struct job_row *row, const struct job_column *c)

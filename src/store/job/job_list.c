@@ -45,17 +45,12 @@ STORE_LIST_FINI(job_list, rows)
 enum err store_load_jobs(struct store_session *s, const int64_t *ids, size_t count, struct job_list *out,
                          struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
+    struct sqlbuf *q = store_start_sql(s, "SELECT ");
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT ");
-
-        job_put_columns(q, &features, SIZE_MAX);
-        sql_put(q, " FROM xxl_job_info i WHERE i.id IN (??", sql_list(ids, count),
-                sql_word(count ? ") ORDER BY i.id" : "0)"));
-        e = job_list_read(s, out, ec);
-    }
+    job_put_columns(q, f, SIZE_MAX);
+    sql_put(q, " FROM xxl_job_info i WHERE i.id IN (?) ORDER BY i.id", sql_list(ids, count));
+    enum err e = job_list_read(s, out, ec);
     return e ? err_wrap(ec, e, "read %zu jobs", count) : ERR_OK;
 }
 
@@ -144,21 +139,20 @@ static void put_groups(struct sqlbuf *q, const struct job_filter *f)
 {
     if (f->group > 0)
         sql_put(q, " AND i.job_group = ?", f->group);
-    if (!f->some_groups)
-        return;
-    sql_put(q, " AND i.job_group IN (??", sql_list(f->groups, f->group_count), sql_word(f->group_count ? ")" : "0)"));
+    if (f->some_groups)
+        sql_put(q, " AND i.job_group IN (?)", sql_list(f->groups, f->group_count));
 }
 
 static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struct store_features *features)
 {
-    const char *name = features->job_name_is_desc ? "job_desc" : "name";
+    const char *name = job_name_column(features);
 
     sql_puts(q, " WHERE 1 = 1");
     put_groups(q, f);
     if (f->status >= 0)
         sql_put(q, " AND i.trigger_status = ?", f->status);
     if (f->some_ids)
-        sql_put(q, " AND i.id IN (??", sql_list(f->ids, f->id_count), sql_word(f->id_count ? ")" : "0)"));
+        sql_put(q, " AND i.id IN (?)", sql_list(f->ids, f->id_count));
     put_and_like(q, name, f->name);
     put_and_like(q, "executor_handler", f->handler);
     put_and_like(q, "author", f->author);
@@ -167,26 +161,16 @@ static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struc
         sql_put(q, " AND i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE FIND_IN_SET(?, t.tags) > 0)", f->tag);
 }
 
-/* From 1 on; 0 of the others. */
-static void put_rank(struct sqlbuf *q, const struct job_page_opts *opts)
-{
-    sql_put(q, "FIELD(i.id, ??", sql_list(opts->ranks, opts->rank_count), sql_word(opts->rank_count ? ")" : "0)"));
-}
-
 static void put_order(struct sqlbuf *q, const struct job_page_opts *opts, const struct store_features *features)
 {
     switch (opts->sort) {
     case JOBS_NEWEST: sql_puts(q, " ORDER BY i.id DESC"); break;
     case JOBS_OLDEST: sql_puts(q, " ORDER BY i.id"); break;
     case JOBS_NEXT: sql_puts(q, " ORDER BY i.trigger_status DESC, i.trigger_next_time, i.id"); break;
-    case JOBS_NAMED:
-        sql_puts(q, features->job_name_is_desc ? " ORDER BY i.job_desc, i.id" : " ORDER BY i.name, i.id");
-        break;
+    case JOBS_NAMED: sql_put(q, " ORDER BY i.?, i.id", sql_word(job_name_column(features))); break;
     case JOBS_LAST: sql_puts(q, " ORDER BY i.trigger_last_time DESC, i.id DESC"); break;
-    case JOBS_RANKED:
-        sql_puts(q, " ORDER BY ");
-        put_rank(q, opts);
-        sql_puts(q, " DESC, i.id DESC");
+    case JOBS_RANKED: /* from 1 on; 0 of the others */
+        sql_put(q, " ORDER BY FIELD(i.id, ?) DESC, i.id DESC", sql_list(opts->ranks, opts->rank_count));
         break;
     }
 }
@@ -215,8 +199,7 @@ static void put_after(struct sqlbuf *q, const struct job_page_opts *opts, const 
                 after->time_ms, after->id);
         break;
     case JOBS_RANKED:
-        sql_puts(q, " AND ");
-        put_rank(q, opts);
+        sql_put(q, " AND FIELD(i.id, ?)", sql_list(opts->ranks, opts->rank_count));
         if (after->rank < 0)
             sql_put(q, " = 0 AND i.id < ?", after->id);
         else
@@ -240,27 +223,20 @@ static void put_page(struct sqlbuf *q, const struct job_page_opts *opts, const s
 enum err store_list_jobs(struct store_session *s, const struct job_page_opts *opts, struct job_list *out,
                          struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
 
-    if (!e) {
-        put_page(opts->limit_ms ? store_start_limited(s, opts->limit_ms, "") : store_start_sql(s, "SELECT "), opts,
-                 &features);
-        e = job_list_read(s, out, ec);
-    }
+    put_page(opts->limit_ms ? store_start_limited(s, opts->limit_ms, "") : store_start_sql(s, "SELECT "), opts, f);
+    enum err e = job_list_read(s, out, ec);
     return e ? err_wrap(ec, e, "list jobs") : ERR_OK;
 }
 
 enum err store_count_jobs(struct store_session *s, const struct job_filter *filter, int limit_ms, int64_t *out,
                           struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
 
-    if (!e) {
-        put_filter(store_start_limited(s, limit_ms, "COUNT(*) FROM xxl_job_info i"), filter, &features);
-        e = store_query_number(s, 0, out, ec);
-    }
+    put_filter(store_start_limited(s, limit_ms, "COUNT(*) FROM xxl_job_info i"), filter, f);
+    enum err e = store_query_number(s, 0, out, ec);
     return e ? err_wrap(ec, e, "count jobs") : ERR_OK;
 }
 

@@ -28,21 +28,13 @@ static enum err find_removed(struct store_session *s, int64_t job_id, int64_t be
 static enum err find_rows(struct store_session *s, const struct removed *r, int64_t *ids, size_t *count, int64_t *upto,
                           struct errctx *ec)
 {
-    struct store_features features;
-    struct db_rows *rows = NULL;
-    enum err e = store_get_features(s, &features, ec);
+    const char *index = store_features(s)->log_job_id_name;
 
-    if (e)
-        return e;
-    *upto = features.log_job_id_name[0] || r->last_id - r->log_id < STEP_IDS ? r->last_id : r->log_id + STEP_IDS;
-    e = store_query(
-        s, &rows, ec,
-        "SELECT id FROM xxl_job_log FORCE INDEX (?) WHERE job_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?",
-        sql_word(features.log_job_id_name[0] ? features.log_job_id_name : "PRIMARY"), r->job_id, r->log_id, *upto,
-        REMOVED_BATCH_MAX);
-    while (!e && db_rows_next(rows))
-        ids[(*count)++] = db_int(rows, 0);
-    db_rows_destroy(rows);
+    *upto = *index || r->last_id - r->log_id < STEP_IDS ? r->last_id : r->log_id + STEP_IDS;
+    store_sql(s,
+              "SELECT id FROM xxl_job_log FORCE INDEX (?) WHERE job_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?",
+              sql_word(*index ? index : "PRIMARY"), r->job_id, r->log_id, *upto, REMOVED_BATCH_MAX);
+    enum err e = store_read_ids(s, ids, REMOVED_BATCH_MAX, count, ec);
     if (*count == REMOVED_BATCH_MAX)
         *upto = ids[*count - 1];
     return e;

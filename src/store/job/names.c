@@ -34,7 +34,7 @@ static int64_t *sort_ids(const int64_t *ids, size_t count, size_t *distinct)
 }
 
 /* The statement's rows are id, name, app_name. */
-static enum err load(struct store_session *s, const char *columns, const char *table, const int64_t *ids, size_t count,
+static enum err load(struct store_session *s, struct sql_value name, const char *rest, const int64_t *ids, size_t count,
                      struct names *out, struct errctx *ec)
 {
     static const struct row_type rows =
@@ -45,8 +45,7 @@ static enum err load(struct store_session *s, const char *columns, const char *t
     enum err e = sorted ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
     for (size_t at = 0; !e && at < distinct; at += STORE_LIST_MAX) {
-        store_sql(s, "SELECT id, ?? WHERE id IN (?) ORDER BY id", sql_word(columns), sql_word(table),
-                  sql_part(sorted, distinct, at));
+        store_sql(s, "SELECT id, ?? WHERE id IN (?) ORDER BY id", name, sql_word(rest), sql_part(sorted, distinct, at));
         e = store_append_list(s, &rows, &names, ec);
     }
     free(sorted);
@@ -60,20 +59,11 @@ static enum err load(struct store_session *s, const char *columns, const char *t
 enum err store_load_job_names(struct store_session *s, const int64_t *ids, size_t count, struct names *out,
                               struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
-
-    return e ? e
-             : load(s, features.job_name_is_desc ? "job_desc" : "name", ", NULL FROM xxl_job_info", ids, count, out,
-                    ec);
+    return load(s, store_job_name(s), ", NULL FROM xxl_job_info", ids, count, out, ec);
 }
 
 enum err store_load_group_names(struct store_session *s, const int64_t *ids, size_t count, struct names *out,
                                 struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
-
-    return e ? e
-             : load(s, features.group_title ? "title" : "name", ", app_name FROM xxl_job_group", ids, count, out, ec);
+    return load(s, store_group_title(s), ", app_name FROM xxl_job_group", ids, count, out, ec);
 }

@@ -45,14 +45,14 @@ static const struct row_type settings_rows = {.size = sizeof(struct job_settings
 enum err store_load_job_settings(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **out,
                                  size_t *out_count, struct errctx *ec)
 {
-    struct store_features features;
     struct row_list list = {0};
-    enum err e = count > 0 ? store_get_features(s, &features, ec) : ERR_OK;
+    enum err e = ERR_OK;
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        int version = store_features(s)->own_version;
         struct sqlbuf *q = store_start_sql(s, "SELECT ");
 
-        put_columns(q, features.own_version);
+        put_columns(q, version);
         sql_put(q, " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id", sql_part(ids, count, at));
         e = store_append_list(s, &settings_rows, &list, ec);
     }

@@ -10,10 +10,8 @@
 
 static void put_choice(struct sqlbuf *q, const char *joint, const struct group_choice *choice)
 {
-    if (!choice->groups)
-        return;
-    sql_put(q, "?job_group IN (??", sql_word(joint), sql_list(choice->groups, choice->count),
-            sql_word(choice->count ? ")" : "0)"));
+    if (choice->groups)
+        sql_put(q, "?job_group IN (?)", sql_word(joint), sql_list(choice->groups, choice->count));
 }
 
 enum err store_count_group_jobs(struct store_session *s, const struct group_choice *choice, int64_t until_ms,

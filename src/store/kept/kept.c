@@ -18,20 +18,19 @@ enum err store_load_kept_runs(struct store_session *s, const int64_t *ids, size_
     static const struct row_type runs =
         ROWS(struct kept_run, FIELDS(struct kept_run, log_id, job_id), TIME(struct kept_run, trigger_ms, 0),
              FIELDS(struct kept_run, handle_code, own, address, app_name, access_token));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
 
     *out = (struct kept_runs){0};
-    if (e || count == 0)
-        return e;
+    if (count == 0)
+        return ERR_OK;
+    const struct store_features *features = store_features(s);
     store_sql(
         s,
         "SELECT l.id, l.job_id, l.trigger_time, l.handle_code, COALESCE(o.kept_logs, -1), l.executor_address, "
         "g.app_name, ? FROM xxl_job_log l LEFT JOIN shardwheel_job o ON o.job_id = l.job_id LEFT JOIN "
         "xxl_job_group g ON g.id = l.job_group LEFT JOIN shardwheel_kept_log k ON k.log_id = l.id WHERE l.id IN "
         "(?) AND l.handle_code <> 0 AND l.trigger_code IN (0, ?) AND l.executor_address <> '' AND k.log_id IS NULL",
-        sql_word(features.group_access_token ? "g.access_token" : "NULL"), sql_list(ids, count), CODE_OK);
-    e = store_read_list(s, &runs, out, ec);
+        sql_word(features->group_access_token ? "g.access_token" : "NULL"), sql_list(ids, count), CODE_OK);
+    enum err e = store_read_list(s, &runs, out, ec);
     for (size_t i = 0; i < out->count; i++)
         out->runs[i].trigger_ms *= 1000; /* it was read in seconds */
     return e ? err_wrap(ec, e, "read runs whose logs are to be kept") : ERR_OK;

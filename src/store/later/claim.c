@@ -312,15 +312,13 @@ static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, 
 enum err store_claim_later(struct store_session *s, int shard, int64_t epoch, struct later_claim *claims, size_t count,
                            struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    bool skip_locked = store_features(s)->skip_locked;
+    enum err e = store_begin_txn(s, ec);
 
     for (size_t i = 0; i < count; i++)
         claims[i].done = claims[i].locked = false;
     if (!e)
-        e = store_begin_txn(s, ec);
-    if (!e)
-        e = claim_in_txn(s, shard, epoch, claims, count, features.skip_locked, ec);
+        e = claim_in_txn(s, shard, epoch, claims, count, skip_locked, ec);
     store_end_txn(s);
     for (size_t i = 0; i < count && e; i++)
         claims[i].done = false;

@@ -57,13 +57,11 @@ enum err store_load_login(struct store_session *s, const struct login_key *key, 
                           struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = users_start(s, ec);
+    struct sqlbuf *q = users_start(s);
 
-    if (!e) {
-        sql_puts(&s->sql, ", " SESSION_COLUMNS ", " STORE_NOW_MS ", t.id, t.name, t.scopes, t.expires_ms, t.used_ms");
-        put_key(&s->sql, key);
-        e = store_query_sql(s, &rows, ec);
-    }
+    sql_puts(q, ", " SESSION_COLUMNS ", " STORE_NOW_MS ", t.id, t.name, t.scopes, t.expires_ms, t.used_ms");
+    put_key(q, key);
+    enum err e = store_query_sql(s, &rows, ec);
     if (!e)
         e = db_rows_next(rows) ? read_facts(s, rows, out, ec) : err_set(ec, ERR_NOTFOUND, "there is no such user");
     db_rows_destroy(rows);
@@ -139,17 +137,14 @@ enum err store_touch_session(struct store_session *s, const char *id, int64_t lo
 enum err store_remove_session(struct store_session *s, int64_t user_id, const char *id, const struct audit_row *audit,
                               struct errctx *ec)
 {
-    struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
     if (!e) {
         store_sql(s, "DELETE FROM shardwheel_session WHERE user_id = ?", user_id);
         if (id)
             sql_put(&s->sql, " AND id = ?", id);
-        e = store_exec_sql(s, &effect, ec);
+        e = id ? store_exec_found(s, "session", ec) : store_exec_sql(s, NULL, ec);
     }
-    if (!e && id && effect.matched == 0)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such session");
     e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "end a session") : ERR_OK;
 }

@@ -7,12 +7,8 @@
 
 enum err store_find_outside_user(struct store_session *s, const char *hash, struct user *out, struct errctx *ec)
 {
-    enum err e = users_select(s, ec);
-
-    if (!e) {
-        sql_put(&s->sql, " WHERE o.subject_hash = ?", hash);
-        e = users_read_one(s, out, ec);
-    }
+    sql_put(users_select(s), " WHERE o.subject_hash = ?", hash);
+    enum err e = users_read_one(s, out, ec);
     return e ? err_wrap(ec, e, "find a user by who he is elsewhere") : ERR_OK;
 }
 

@@ -23,15 +23,10 @@ void users_destroy(struct user *list, size_t count)
     free(list);
 }
 
-enum err users_start(struct store_session *s, struct errctx *ec)
+struct sqlbuf *users_start(struct store_session *s)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
-
-    if (!e)
-        store_start_sql(s, features.user_token ? "SELECT " USER_COLUMNS ", u.token, o.source, o.seen_ms"
-                                               : "SELECT " USER_COLUMNS ", NULL, o.source, o.seen_ms");
-    return e;
+    return store_start_sql(s, store_features(s)->user_token ? "SELECT " USER_COLUMNS ", u.token, o.source, o.seen_ms"
+                                                            : "SELECT " USER_COLUMNS ", NULL, o.source, o.seen_ms");
 }
 
 enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec)
@@ -82,13 +77,12 @@ static enum err read_list(struct store_session *s, struct user **out, size_t *co
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-enum err users_select(struct store_session *s, struct errctx *ec)
+struct sqlbuf *users_select(struct store_session *s)
 {
-    enum err e = users_start(s, ec);
+    struct sqlbuf *q = users_start(s);
 
-    if (!e)
-        sql_puts(&s->sql, " FROM xxl_job_user u" USER_JOINS);
-    return e;
+    sql_puts(q, " FROM xxl_job_user u" USER_JOINS);
+    return q;
 }
 
 enum err users_read_one(struct store_session *s, struct user *out, struct errctx *ec)
@@ -104,23 +98,15 @@ enum err users_read_one(struct store_session *s, struct user *out, struct errctx
 
 enum err store_find_user(struct store_session *s, const char *name, struct user *out, struct errctx *ec)
 {
-    enum err e = users_select(s, ec);
-
-    if (!e) {
-        sql_put(&s->sql, " WHERE u.username = ? ORDER BY u.id LIMIT 1", name);
-        e = users_read_one(s, out, ec);
-    }
+    sql_put(users_select(s), " WHERE u.username = ? ORDER BY u.id LIMIT 1", name);
+    enum err e = users_read_one(s, out, ec);
     return e ? err_wrap(ec, e, "read a user") : ERR_OK;
 }
 
 static enum err load_user(struct store_session *s, int64_t id, bool lock, struct user *out, struct errctx *ec)
 {
-    enum err e = users_select(s, ec);
-
-    if (!e) {
-        sql_put(&s->sql, " WHERE u.id = ??", id, sql_word(lock ? " FOR UPDATE" : ""));
-        e = users_read_one(s, out, ec);
-    }
+    sql_put(users_select(s), " WHERE u.id = ??", id, sql_word(lock ? " FOR UPDATE" : ""));
+    enum err e = users_read_one(s, out, ec);
     return e ? err_wrap(ec, e, "read user %" PRId64, id) : ERR_OK;
 }
 
@@ -149,16 +135,14 @@ static void put_filter(struct sqlbuf *q, const struct user_filter *filter)
 enum err store_load_users(struct store_session *s, const struct user_filter *filter, struct user **out, size_t *count,
                           struct errctx *ec)
 {
-    enum err e = users_select(s, ec);
+    struct sqlbuf *q = users_select(s);
 
-    if (!e) {
-        put_filter(&s->sql, filter);
-        if (!filter->by_name && filter->after_id > 0)
-            sql_put(&s->sql, " AND u.id > ?", filter->after_id);
-        sql_puts(&s->sql, filter->by_name ? " ORDER BY u.username, u.id LIMIT " : " ORDER BY u.id LIMIT ");
-        sql_put(&s->sql, "? OFFSET ?", filter->limit, filter->offset);
-        e = read_list(s, out, count, ec);
-    }
+    put_filter(q, filter);
+    if (!filter->by_name && filter->after_id > 0)
+        sql_put(q, " AND u.id > ?", filter->after_id);
+    sql_puts(q, filter->by_name ? " ORDER BY u.username, u.id LIMIT " : " ORDER BY u.id LIMIT ");
+    sql_put(q, "? OFFSET ?", filter->limit, filter->offset);
+    enum err e = read_list(s, out, count, ec);
     return e ? err_wrap(ec, e, "read users") : ERR_OK;
 }
 

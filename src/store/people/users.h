@@ -22,7 +22,7 @@
 #define USER_IS_STRONG "CAST(u.password AS BINARY) = CAST(p.stands_for AS BINARY)"
 
 /* Starts a SELECT with USER_COLUMNS, token, source and seen_ms: columns 0 to 12. */
-MUST_CHECK enum err users_start(struct store_session *s, struct errctx *ec);
+struct sqlbuf *users_start(struct store_session *s);
 /* ERR_NOMEM alone. */
 MUST_CHECK enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec);
 /* store_load_user with its row locked, within a transaction. */
@@ -30,6 +30,6 @@ MUST_CHECK enum err users_lock(struct store_session *s, int64_t id, struct user 
 /* Sends the SELECT of one user. ERR_NOTFOUND. */
 MUST_CHECK enum err users_read_one(struct store_session *s, struct user *out, struct errctx *ec);
 /* Begins it: all but its WHERE. */
-MUST_CHECK enum err users_select(struct store_session *s, struct errctx *ec);
+struct sqlbuf *users_select(struct store_session *s);
 
 #endif

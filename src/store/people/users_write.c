@@ -45,13 +45,10 @@ static enum err forget_user(struct store_session *s, int64_t id, struct errctx *
 
 static enum err check_name_free(struct store_session *s, const char *name, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_user WHERE username = ?", name);
+    int64_t other = 0;
+    enum err e = store_number(s, 0, &other, ec, "SELECT 1 FROM xxl_job_user WHERE username = ? LIMIT 1", name);
 
-    if (!e && db_rows_next(rows))
-        e = err_set(ec, ERR_STATE, "another user has that name");
-    db_rows_destroy(rows);
-    return e;
+    return !e && other ? err_set(ec, ERR_STATE, "another user has that name") : e;
 }
 
 static enum err insert_user(struct store_session *s, const struct user *u, int64_t *id, struct errctx *ec)
@@ -81,7 +78,6 @@ static enum err insert_outside(struct store_session *s, int64_t id, const struct
 static enum err add_user(struct store_session *s, const struct user *u, const struct outside_row *outside,
                          const struct audit_row *audit, int64_t *id, struct errctx *ec)
 {
-    struct audit_row row = audit ? *audit : (struct audit_row){0};
     int64_t made = 0;
     enum err e = store_begin_txn(s, ec);
 
@@ -100,8 +96,7 @@ static enum err add_user(struct store_session *s, const struct user *u, const st
         e = write_role(s, made, u, ec);
     if (!e && outside)
         e = insert_outside(s, made, u, outside, ec);
-    row.target = made;
-    e = store_end_audited(s, e, audit ? &row : NULL, ec);
+    e = store_end_added(s, e, audit, made, ec);
     if (e)
         return err_wrap(ec, e, "add a user");
     *id = made;
@@ -250,13 +245,12 @@ enum err store_move_password(struct store_session *s, const struct user *to, con
 
 enum err store_remove_user(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
 {
-    struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
-    if (!e)
-        e = store_exec(s, &effect, ec, "DELETE FROM xxl_job_user WHERE id = ?", id);
-    if (!e && effect.matched == 0)
-        e = err_set(ec, ERR_NOTFOUND, "there is no such user");
+    if (!e) {
+        store_sql(s, "DELETE FROM xxl_job_user WHERE id = ?", id);
+        e = store_exec_found(s, "user", ec);
+    }
     if (!e)
         e = forget_user(s, id, ec);
     e = store_end_audited(s, e, audit, ec);

@@ -203,12 +203,9 @@ enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, str
 enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
                                struct claim_guards *guards, struct errctx *ec)
 {
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    enum claim_way way = store_features(s)->skip_locked ? WAY_SKIP_LOCKED : WAY_NO_WAIT;
 
-    if (e)
-        return err_wrap(ec, e, "claim %zu jobs of shard %d", count, shard);
-    return claim(s, shard, epoch, jobs, count, guards, features.skip_locked ? WAY_SKIP_LOCKED : WAY_NO_WAIT, ec);
+    return claim(s, shard, epoch, jobs, count, guards, way, ec);
 }
 
 /* ---- after a commit with unknown outcome --------------------------------------------------------------------- */

@@ -60,6 +60,11 @@ struct fire_row {
 MUST_CHECK enum err store_insert_rows(struct store_session *s, const struct fire_row *rows, size_t count,
                                       const char *incarnation, int64_t step, struct errctx *ec);
 
+/* One transaction: those of the rows of the log that meet the condition, ") AND ...", end as failed, "delivery
+ * unknown". plan/logs.c */
+MUST_CHECK enum err store_end_unsent(struct store_session *s, const char *condition, const int64_t *log_ids,
+                                     size_t count, size_t *ended, struct errctx *ec);
+
 /* A column of a SELECT: the guards that are alive now, for store_parse_guards; NULL when there is none.
  * store/guard.c. */
 extern const char store_guards_column[];

@@ -163,11 +163,22 @@ static enum err change_some(struct store_session *s, const char *head, const cha
     return e ? e : hook_put_runs(s, ids, count, ec);
 }
 
-enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
-                           size_t *ended, struct errctx *ec)
+enum err store_end_unsent(struct store_session *s, const char *condition, const int64_t *log_ids, size_t count,
+                          size_t *ended, struct errctx *ec)
 {
     int64_t changed = 0;
     enum err e = count > 0 ? store_begin_txn(s, ec) : ERR_OK;
+
+    if (!e && count > 0)
+        e = store_finish_txn(s, change_some(s, END_UNKNOWN, condition, log_ids, count, &changed, ec), ec);
+    if (!e)
+        *ended = (size_t)changed;
+    return e;
+}
+
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
+                           size_t *ended, struct errctx *ec)
+{
     char tail[250];
 
     /* As text: what is no number in a mark that a stranger wrote would be an error. */
@@ -175,12 +186,8 @@ enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size
              ") AND %s AND LPAD(SUBSTRING_INDEX(SUBSTRING(trigger_msg, 10), ':', 1), 20, '0') <= "
              "'%020" PRId64 "'",
              OPEN_AND_MARKED, until_s);
-    if (!e && count > 0)
-        e = store_finish_txn(s, change_some(s, END_UNKNOWN, tail, log_ids, count, &changed, ec), ec);
-    if (e)
-        return err_wrap(ec, e, "end %zu fires of unknown delivery", count);
-    *ended = (size_t)changed;
-    return ERR_OK;
+    enum err e = store_end_unsent(s, tail, log_ids, count, ended, ec);
+    return e ? err_wrap(ec, e, "end %zu fires of unknown delivery", count) : ERR_OK;
 }
 
 static enum err begin_under_epoch(struct store_session *s, int shard, int64_t epoch, struct errctx *ec)

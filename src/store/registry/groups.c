@@ -9,14 +9,11 @@ enum err store_load_groups(struct store_session *s, struct group_list *out, stru
 {
     static const struct row_type groups =
         ROWS(struct group_row, FIELDS(struct group_row, id, manual, app_name, address_list, access_token));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const struct store_features *f = store_features(s);
 
-    if (!e) {
-        store_sql(s, "SELECT id, address_type = 1, app_name, address_list, ? FROM xxl_job_group ORDER BY id",
-                  sql_word(features.group_access_token ? "access_token" : "NULL"));
-        e = store_read_list(s, &groups, out, ec);
-    }
+    store_sql(s, "SELECT id, address_type = 1, app_name, address_list, ? FROM xxl_job_group ORDER BY id",
+              sql_word(f->group_access_token ? "access_token" : "NULL"));
+    enum err e = store_read_list(s, &groups, out, ec);
     return e ? err_wrap(ec, e, "read the groups") : ERR_OK;
 }
 

@@ -163,16 +163,15 @@ static enum err write_in_txn(struct store_session *s, const struct beat *beats, 
 enum err store_write_beats(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
                            struct errctx *ec)
 {
-    struct store_features features;
+    bool unique;
     enum err e;
 
     if (count == 0)
         return ERR_OK;
-    e = store_get_features(s, &features, ec);
+    unique = store_features(s)->registry_unique;
+    e = store_begin_txn(s, ec);
     if (!e)
-        e = store_begin_txn(s, ec);
-    if (!e)
-        e = write_in_txn(s, beats, count, now_s, features.registry_unique, ec);
+        e = write_in_txn(s, beats, count, now_s, unique, ec);
     e = store_finish_txn(s, e, ec);
     return e ? err_wrap(ec, e, "write %zu heartbeats", count) : ERR_OK;
 }

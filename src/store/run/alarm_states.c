@@ -16,20 +16,16 @@ enum err store_load_alarm_states(struct store_session *s, int64_t after_job, siz
     static const struct row_type states = ROWS_AND(
         struct alarm_state, is_due, FIELDS(struct alarm_state, job_id, last_log, failures, failing, quiet_until_ms),
         SKIP, FIELDS(struct alarm_state, job_group, job_name));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    struct sqlbuf *q = store_sql(
+        s,
+        "SELECT a.job_id, a.last_log, a.failures, a.failing, IF(a.quiet_until_ms > " STORE_NOW_MS
+        ", a.quiet_until_ms, 0), a.log_id, j.job_group, j.? FROM shardwheel_alarm a LEFT JOIN xxl_job_info j ON "
+        "j.id = a.job_id WHERE a.job_id > 0 AND a.job_id > ?",
+        store_job_name(s), after_job);
 
-    if (!e) {
-        struct sqlbuf *q = store_sql(
-            s,
-            "SELECT a.job_id, a.last_log, a.failures, a.failing, IF(a.quiet_until_ms > " STORE_NOW_MS
-            ", a.quiet_until_ms, 0), a.log_id, j.job_group, j.? FROM shardwheel_alarm a LEFT JOIN xxl_job_info j ON "
-            "j.id = a.job_id WHERE a.job_id > 0 AND a.job_id > ?",
-            sql_word(features.job_name_is_desc ? "job_desc" : "name"), after_job);
-        if (groups)
-            sql_put(q, " AND j.job_group IN (?)", sql_list(groups, group_count));
-        sql_put(q, " ORDER BY a.job_id LIMIT ?", limit);
-        e = store_read_array(s, &states, out, count, ec);
-    }
+    if (groups)
+        sql_put(q, " AND j.job_group IN (?)", sql_list(groups, group_count));
+    sql_put(q, " ORDER BY a.job_id LIMIT ?", limit);
+    enum err e = store_read_array(s, &states, out, count, ec);
     return e ? err_wrap(ec, e, "read the alarms") : ERR_OK;
 }

@@ -239,20 +239,14 @@ enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_
         ROWS(struct alarm_facts, FIELDS(struct alarm_facts, log_id, job_id, job_exists, emails, job_name),
              NULL_TEXTS(struct alarm_facts, group_name),
              FIELDS(struct alarm_facts, trigger_code, handle_code, trigger_msg, handle_msg, app_name, tags, time));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
 
-    if (!e) {
-        store_sql(
-            s,
-            "SELECT l.id, l.job_id, j.id IS NOT NULL, j.alarm_email, j.?, g.?, l.trigger_code, l.handle_code, "
-            "l.trigger_msg, l.handle_msg, g.app_name, o.tags, DATE_FORMAT(l.trigger_time, '%Y-%m-%d %H:%i:%s') FROM "
-            "xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id LEFT JOIN xxl_job_group g ON g.id = "
-            "j.job_group LEFT JOIN shardwheel_job o ON o.job_id = j.id WHERE l.id = ?",
-            sql_word(features.job_name_is_desc ? "job_desc" : "name"),
-            sql_word(features.group_title ? "title" : "name"), log_id);
-        e = store_read_row(s, &facts, out, &out->memory, ec);
-    }
+    store_sql(s,
+              "SELECT l.id, l.job_id, j.id IS NOT NULL, j.alarm_email, j.?, g.?, l.trigger_code, l.handle_code, "
+              "l.trigger_msg, l.handle_msg, g.app_name, o.tags, DATE_FORMAT(l.trigger_time, '%Y-%m-%d %H:%i:%s') FROM "
+              "xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id LEFT JOIN xxl_job_group g ON g.id = "
+              "j.job_group LEFT JOIN shardwheel_job o ON o.job_id = j.id WHERE l.id = ?",
+              store_job_name(s), store_group_title(s), log_id);
+    enum err e = store_read_row(s, &facts, out, &out->memory, ec);
     return e ? err_wrap(ec, e, "read log %" PRId64 " for its alarm", log_id) : ERR_OK;
 }
 

@@ -2,7 +2,6 @@
 /* Direct fires: their rows, and the end of what a node that is gone has left open. */
 #include "shardwheel/store/run.h"
 #include "store/conn/rows.h"
-#include "store/hook/put.h"
 #include "store/plan/claim_impl.h"
 #include "store/run/direct.h"
 
@@ -15,15 +14,11 @@
 static enum err load_groups(struct store_session *s, struct job_spec *const *jobs, size_t count, const int64_t *ids,
                             size_t id_count, struct group_spec **out, struct errctx *ec)
 {
-    struct store_features features;
+    const struct store_features *features = store_features(s);
     struct db_rows *rows = NULL;
-    enum err e = store_get_features(s, &features, ec);
-
-    if (e)
-        return e;
-    e = store_query(s, &rows, ec,
-                    "SELECT id, address_type, app_name, address_list, ? FROM xxl_job_group WHERE id IN (?)",
-                    sql_word(features.group_access_token ? "access_token" : "NULL"), sql_list(ids, id_count));
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT id, address_type, app_name, address_list, ? FROM xxl_job_group WHERE id IN (?)",
+                             sql_word(features->group_access_token ? "access_token" : "NULL"), sql_list(ids, id_count));
     while (!e && db_rows_next(rows)) {
         struct group_spec *group =
             group_spec_create(db_int(rows, 0), db_text_or_empty(rows, 2), db_text_or_empty(rows, 4),
@@ -158,25 +153,8 @@ enum err store_load_live_nodes(struct store_session *s, int64_t within_ms, char 
 enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                           struct errctx *ec)
 {
-    int64_t changed = 0;
-    enum err e = count > 0 ? store_begin_txn(s, ec) : ERR_OK;
+    enum err e = store_end_unsent(s, ") AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:d:%-->%'",
+                                  log_ids, count, ended, ec);
 
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        struct db_effect effect = {0};
-        e = store_exec(s, &effect, ec,
-                       "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "
-                       "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the node that was "
-                       "to send this went away; it may have reached its executor or not') WHERE id IN (?) AND "
-                       "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:d:%-->%'",
-                       sql_part(log_ids, count, at));
-        changed += effect.matched;
-    }
-    if (!e)
-        e = hook_put_runs(s, log_ids, count, ec);
-    if (count > 0)
-        e = store_finish_txn(s, e, ec);
-    if (e)
-        return err_wrap(ec, e, "end %zu direct fires of unknown delivery", count);
-    *ended = (size_t)changed;
-    return ERR_OK;
+    return e ? err_wrap(ec, e, "end %zu direct fires of unknown delivery", count) : ERR_OK;
 }

@@ -279,20 +279,16 @@ void run_ids_fini(struct run_ids *ids)
 enum err store_count_runs(struct store_session *s, const struct run_filter *filter, int limit_ms, int64_t *out,
                           struct errctx *ec)
 {
-    struct store_features f;
     struct run_plan plan;
-    enum err e = store_get_features(s, &f, ec);
 
-    if (e)
-        return err_wrap(ec, e, "count runs");
-    run_plan_make(&f, filter, RUN_BY_TIME, &plan);
+    run_plan_make(store_features(s), filter, RUN_BY_TIME, &plan);
     struct sqlbuf *q = store_start_limited(s, limit_ms, "COUNT(*)");
     run_put_table(q, plan.sorted ? plan.sorted : plan.walk);
     run_put_prefix(q, s->st->zone, filter, filter->group);
     if (plan.by_codes)
         sql_put(q, " AND ?", sql_word(run_states_not_success));
     run_put_rest(q, filter);
-    e = store_query_number(s, 0, out, ec);
+    enum err e = store_query_number(s, 0, out, ec);
     return e ? err_wrap(ec, e, "count runs") : ERR_OK;
 }
 

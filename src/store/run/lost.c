@@ -69,17 +69,14 @@ enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t
     static const struct row_type rows = ROWS_AND(
         struct open_run, mark_unsent, FIELDS(struct open_run, id), SKIP, FIELDS(struct open_run, job_id, group),
         TIME(struct open_run, triggered_s, INT64_MIN), FIELDS(struct open_run, address));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    const char *index = store_features(s)->log_handle_code_name;
+    enum err e = *index ? ERR_OK : find_step(s, &after_id, &until_id, ec);
 
-    if (!e && !features.log_handle_code_name[0])
-        e = find_step(s, &after_id, &until_id, ec);
     if (!e) {
         store_sql(s,
                   "SELECT id, trigger_code, job_id, job_group, trigger_time, executor_address FROM xxl_job_log "
                   "FORCE INDEX (?) WHERE handle_code = 0 AND id > ? AND id <= ? ORDER BY id LIMIT ?",
-                  sql_word(features.log_handle_code_name[0] ? features.log_handle_code_name : "PRIMARY"), after_id,
-                  until_id, max);
+                  sql_word(*index ? index : "PRIMARY"), after_id, until_id, max);
         e = store_read_list(s, &rows, out, ec);
     }
     if (e)

@@ -27,21 +27,18 @@ enum err store_count_run_minutes(struct store_session *s, int64_t job_id, int64_
     static const struct row_type minutes = ROWS(struct run_minute, TIME(struct run_minute, at_s, INT64_MIN),
                                                 FIELDS(struct run_minute, state, count, late));
     const struct run_filter filter = {.job_id = job_id, .from_s = from_s, .until_s = until_s - 1};
-    struct store_features features;
+    const struct store_features *f = store_features(s);
     struct db_rows *rows = NULL;
-    enum err e = store_get_features(s, &features, ec);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms,
-                                               "CONCAT(minute, ':00'), state, SUM(weight), SUM(late) FROM (SELECT "
-                                               "LEFT(CAST(trigger_time AS CHAR), " MINUTE_CHARS ") AS minute, ");
-        run_states_put_number(q);
-        sql_puts(q, " AS state, " WEIGHT " AS weight, " IS_LATE " AS late");
-        run_put_table(q, find_index(&features));
-        run_put_prefix(q, s->st->zone, &filter, 0);
-        sql_puts(q, ") r GROUP BY minute, state");
-        e = store_query_sql(s, &rows, ec);
-    }
+    struct sqlbuf *q = store_start_limited(s, limit_ms,
+                                           "CONCAT(minute, ':00'), state, SUM(weight), SUM(late) FROM (SELECT "
+                                           "LEFT(CAST(trigger_time AS CHAR), " MINUTE_CHARS ") AS minute, ");
+    run_states_put_number(q);
+    sql_puts(q, " AS state, " WEIGHT " AS weight, " IS_LATE " AS late");
+    run_put_table(q, find_index(f));
+    run_put_prefix(q, s->st->zone, &filter, 0);
+    sql_puts(q, ") r GROUP BY minute, state");
+    enum err e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         struct run_minute minute = {0};
 

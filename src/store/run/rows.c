@@ -114,14 +114,9 @@ STORE_LIST_FINI(run_rows, rows)
 enum err store_load_run_job(struct store_session *s, int64_t job_id, struct run_job *out, struct errctx *ec)
 {
     static const struct row_type job = ROWS(struct run_job, FIELDS(struct run_job, group, name));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
 
-    if (!e) {
-        store_sql(s, "SELECT job_group, ? FROM xxl_job_info WHERE id = ?",
-                  sql_word(features.job_name_is_desc ? "job_desc" : "name"), job_id);
-        e = store_read_row(s, &job, out, NULL, ec);
-    }
+    store_sql(s, "SELECT job_group, ? FROM xxl_job_info WHERE id = ?", store_job_name(s), job_id);
+    enum err e = store_read_row(s, &job, out, NULL, ec);
     if (e == ERR_NOTFOUND)
         e = err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
     return e ? err_wrap(ec, e, "read job %" PRId64, job_id) : ERR_OK;

@@ -52,19 +52,14 @@ enum err store_load_told(struct store_session *s, const struct sent_filter *filt
              FIELDS(struct sent_alarm, id, at_ms, event, job_id, log_id, app_name, channel, receiver, title),
              NULL_TEXTS(struct sent_alarm, error), FIELDS(struct sent_alarm, job_group),
              NULL_TEXTS(struct sent_alarm, job_name));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
 
-    if (!e) {
-        store_sql(
-            s,
-            "SELECT t.id, t.at_ms, t.event, t.job_id, t.log_id, t.app_name, t.channel, t.receiver, t.title, t.error, "
-            "j.job_group, j.? FROM shardwheel_told t LEFT JOIN xxl_job_info j ON j.id = t.job_id WHERE t.id < ",
-            sql_word(features.job_name_is_desc ? "job_desc" : "name"));
-        put_filter(&s->sql, filter, before_id);
-        sql_put(&s->sql, " ORDER BY t.id DESC LIMIT ?", limit);
-        e = store_read_list(s, &alarms, out, ec);
-    }
+    store_sql(s,
+              "SELECT t.id, t.at_ms, t.event, t.job_id, t.log_id, t.app_name, t.channel, t.receiver, t.title, t.error, "
+              "j.job_group, j.? FROM shardwheel_told t LEFT JOIN xxl_job_info j ON j.id = t.job_id WHERE t.id < ",
+              store_job_name(s));
+    put_filter(&s->sql, filter, before_id);
+    sql_put(&s->sql, " ORDER BY t.id DESC LIMIT ?", limit);
+    enum err e = store_read_list(s, &alarms, out, ec);
     return e ? err_wrap(ec, e, "read what was told") : ERR_OK;
 }
 

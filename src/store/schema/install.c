@@ -152,20 +152,14 @@ static enum err install_missing(struct install *in, struct errctx *ec)
 static enum err lock_install(struct store_session *s, struct errctx *ec)
 {
     char name[STORE_LOCK_NAME_MAX];
-    struct db_rows *rows = NULL;
+    int64_t got = 0;
     enum err e = store_ready_session(s, ec);
 
     if (!e)
         e = store_name_lock(s, INSTALL_LOCK, name, ec);
-    if (e)
-        return e;
-    e = store_query(s, &rows, ec, "SELECT GET_LOCK(?, ?)", name, INSTALL_WAIT_S);
-    if (e)
-        return e;
-    if (!db_rows_next(rows) || db_int(rows, 0) != 1)
-        e = err_set(ec, ERR_BUSY, "another node has been installing for %d s", INSTALL_WAIT_S);
-    db_rows_destroy(rows);
-    return e;
+    if (!e)
+        e = store_number(s, 0, &got, ec, "SELECT GET_LOCK(?, ?)", name, INSTALL_WAIT_S);
+    return !e && got != 1 ? err_set(ec, ERR_BUSY, "another node has been installing for %d s", INSTALL_WAIT_S) : e;
 }
 
 enum err store_install_schema(struct store *st, void (*report_one)(void *arg, const char *what), void *arg,

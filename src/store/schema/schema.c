@@ -39,17 +39,15 @@ static const struct {
  * was installing, and has not come to the end. */
 static enum err load_own_version(struct store_session *s, struct schema_facts *facts, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
+    int64_t version = 0;
     enum err e;
 
     if (!schema_has_table(facts, "shardwheel_schema")) {
         facts->own_version = upgrade_is_installed(facts) ? 1 : 0;
         return ERR_OK;
     }
-    e = store_query(s, &rows, ec, "SELECT version FROM shardwheel_schema WHERE id = 1");
-    if (!e && db_rows_next(rows))
-        facts->own_version = (int)db_int(rows, 0);
-    db_rows_destroy(rows);
+    e = store_number(s, 0, &version, ec, "SELECT version FROM shardwheel_schema WHERE id = 1");
+    facts->own_version = (int)version;
     return e;
 }
 
@@ -310,6 +308,39 @@ enum err store_get_features(struct store_session *s, struct store_features *out,
         *out = s->st->features;
     mutex_unlock(&s->st->lock);
     return has ? ERR_OK : store_read_features(s, out, ec);
+}
+
+const struct store_features *store_features(struct store_session *s)
+{
+    struct errctx why = {{0}};
+    enum err e = store_get_features(s, &s->features, &why);
+
+    if (e) {
+        s->features = (struct store_features){.family = ""};
+        s->no_features = e;
+        s->why = why;
+    }
+    return &s->features;
+}
+
+const char *job_name_column(const struct store_features *f)
+{
+    return f->job_name_is_desc ? "job_desc" : "name";
+}
+
+const char *group_title_column(const struct store_features *f)
+{
+    return f->group_title ? "title" : "name";
+}
+
+struct sql_value store_job_name(struct store_session *s)
+{
+    return sql_word(job_name_column(store_features(s)));
+}
+
+struct sql_value store_group_title(struct store_session *s)
+{
+    return sql_word(group_title_column(store_features(s)));
 }
 
 enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec)

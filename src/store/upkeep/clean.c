@@ -80,20 +80,12 @@ static enum err find_last_id(struct store_session *s, struct clean_walk *walk, s
 static enum err find_among(struct store_session *s, struct clean_walk *walk, size_t max, int64_t until, int64_t *ids,
                            size_t *count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct sqlbuf *q = &s->sql;
-    enum err e;
-
-    put_age(q, walk);
-    sql_put(q, "? AND id > ? AND id <= ? ORDER BY id LIMIT ?", sql_word(but_open), walk->id, until, max);
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    while (db_rows_next(rows))
-        ids[(*count)++] = db_int(rows, 0);
-    db_rows_destroy(rows);
-    walk->id = *count == max ? ids[*count - 1] : until;
-    return ERR_OK;
+    put_age(&s->sql, walk);
+    sql_put(&s->sql, "? AND id > ? AND id <= ? ORDER BY id LIMIT ?", sql_word(but_open), walk->id, until, max);
+    enum err e = store_read_ids(s, ids, max, count, ec);
+    if (!e)
+        walk->id = *count == max ? ids[*count - 1] : until;
+    return e;
 }
 
 /* One job after the other; the rows of one lie in the index by id. */
@@ -186,18 +178,14 @@ enum err store_delete_expired(struct store_session *s, const struct clean_walk *
 enum err store_delete_orphan_settings(struct store_session *s, int64_t before_s, size_t *deleted, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct db_rows *rows = NULL;
     int64_t ids[STORE_LIST_MAX];
     size_t n = 0;
-    enum err e =
-        store_query(s, &rows, ec,
-                    "SELECT s.job_id FROM shardwheel_job s LEFT JOIN xxl_job_info j ON j.id = s.job_id WHERE j.id "
-                    "IS NULL AND COALESCE(s.update_time, '1000-01-01 00:00:00') < ? ORDER BY s.job_id LIMIT ?",
-                    sql_time(s->st->zone, before_s), STORE_LIST_MAX);
 
-    while (!e && db_rows_next(rows))
-        ids[n++] = db_int(rows, 0);
-    db_rows_destroy(rows);
+    store_sql(s,
+              "SELECT s.job_id FROM shardwheel_job s LEFT JOIN xxl_job_info j ON j.id = s.job_id WHERE j.id "
+              "IS NULL AND COALESCE(s.update_time, '1000-01-01 00:00:00') < ? ORDER BY s.job_id LIMIT ?",
+              sql_time(s->st->zone, before_s), STORE_LIST_MAX);
+    enum err e = store_read_ids(s, ids, STORE_LIST_MAX, &n, ec);
     if (!e && n > 0)
         e = store_write(
             s, &effect, ec,

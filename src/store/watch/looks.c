@@ -102,26 +102,20 @@ enum err store_load_watch_facts(struct store_session *s, enum watch_kind kind, i
 {
     static const struct row_type facts =
         ROWS(struct watch_facts, FIELDS(struct watch_facts, name, emails, group_name, app_name, tags));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
 
     if (kind == WATCH_LATE_SHARD) {
         *out = (struct watch_facts){"", "", "", "", "", NULL};
-        return e;
+        return ERR_OK;
     }
-    if (!e && kind == WATCH_FEW_EXECUTORS) {
-        const char *title = features.group_title ? "title" : "name";
-        store_sql(s, "SELECT ?, '', ?, app_name, '' FROM xxl_job_group WHERE id = ?", sql_word(title), sql_word(title),
-                  target);
-    } else if (!e) {
+    if (kind == WATCH_FEW_EXECUTORS)
+        store_sql(s, "SELECT ?, '', ?, app_name, '' FROM xxl_job_group WHERE id = ?", store_group_title(s),
+                  store_group_title(s), target);
+    else
         store_sql(s,
                   "SELECT j.?, j.alarm_email, g.?, g.app_name, o.tags FROM xxl_job_info j LEFT JOIN xxl_job_group g ON "
                   "g.id = j.job_group LEFT JOIN shardwheel_job o ON o.job_id = j.id WHERE j.id = ?",
-                  sql_word(features.job_name_is_desc ? "job_desc" : "name"),
-                  sql_word(features.group_title ? "title" : "name"), target);
-    }
-    if (!e)
-        e = store_read_row(s, &facts, out, &out->memory, ec);
+                  store_job_name(s), store_group_title(s), target);
+    enum err e = store_read_row(s, &facts, out, &out->memory, ec);
     return e && e != ERR_NOTFOUND ? err_wrap(ec, e, "read of what people are told") : e;
 }
 
@@ -133,24 +127,19 @@ enum err store_load_open_alarms(struct store_session *s, const int64_t *groups, 
     static const struct row_type alarms =
         ROWS(struct open_alarm,
              FIELDS(struct open_alarm, kind, target, told, since_ms, log_id, group_id, detail, name, app_name));
-    struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
 
-    if (!e) {
-        const char *title = features.group_title ? "title" : "name";
-        struct sqlbuf *q = store_sql(
-            s,
-            "SELECT w.kind, w.target, w.phase = 1, w.since_ms, w.log_id, g.id, w.detail, COALESCE(j.?, g.?), "
-            "g.app_name "
-            "FROM shardwheel_watch w LEFT JOIN xxl_job_info j ON j.id = w.target AND w.kind IN ('no_success', "
-            "'long_run', 'not_done') LEFT JOIN xxl_job_group g ON g.id = IF(w.kind = 'few_executors', w.target, "
-            "j.job_group) WHERE w.phase < 2",
-            sql_word(features.job_name_is_desc ? "job_desc" : "name"), sql_word(title));
-        if (groups)
-            sql_put(q, " AND g.id IN (?)", sql_list(groups, group_count));
-        sql_puts(q, " ORDER BY w.since_ms DESC, w.kind, w.target LIMIT 1000");
-        e = store_read_list(s, &alarms, out, ec);
-    }
+    struct sqlbuf *q =
+        store_sql(s,
+                  "SELECT w.kind, w.target, w.phase = 1, w.since_ms, w.log_id, g.id, w.detail, COALESCE(j.?, g.?), "
+                  "g.app_name "
+                  "FROM shardwheel_watch w LEFT JOIN xxl_job_info j ON j.id = w.target AND w.kind IN ('no_success', "
+                  "'long_run', 'not_done') LEFT JOIN xxl_job_group g ON g.id = IF(w.kind = 'few_executors', w.target, "
+                  "j.job_group) WHERE w.phase < 2",
+                  store_job_name(s), store_group_title(s));
+    if (groups)
+        sql_put(q, " AND g.id IN (?)", sql_list(groups, group_count));
+    sql_puts(q, " ORDER BY w.since_ms DESC, w.kind, w.target LIMIT 1000");
+    enum err e = store_read_list(s, &alarms, out, ec);
     return e ? err_wrap(ec, e, "read what did not happen") : ERR_OK;
 }
 
