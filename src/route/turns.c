@@ -8,7 +8,8 @@
 #define COUNT_MAX 1000000
 #define FIRST_PLACES 1024
 
-enum turn_kind { TURN_ROUND, TURN_OFTEN, TURN_AGO };
+/* Of one job. 1 and above, so that a place of zeros is empty. */
+enum turn_kind { TURN_ROUND = 1, TURN_OFTEN, TURN_AGO };
 
 /* Of one listed address. */
 struct use {
@@ -18,11 +19,12 @@ struct use {
 #define USE_NEW UINT32_MAX /* of this address nothing is known yet: a job has no four thousand million turns a day */
 
 struct turn {
-    uint64_t key;     /* job and kind */
-    uint32_t cost;    /* in units of 8 bytes; 0: an empty place */
-    uint32_t count;   /* TURN_ROUND: the value that was used last; else: of `uses` */
-    struct use *uses; /* in the order of the list when it was used last */
+    uint32_t job;
+    uint32_t kind : 2;   /* enum turn_kind; 0: an empty place */
+    uint32_t count : 30; /* TURN_ROUND: the value that was used last; else: of `uses` */
+    struct use *uses;    /* in the order of the list when it was used last */
 };
+_Static_assert(sizeof(struct turn) == 16, "many jobs have one");
 
 /* xorshift64*: spread, not secrecy, is what is wanted. */
 uint64_t turns_draw(struct turns *t)
@@ -35,12 +37,18 @@ uint64_t turns_draw(struct turns *t)
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-/* Its place, or the empty one where it would be. */
-static struct turn *find_place(const struct turn_map *map, uint64_t key)
+static uint32_t cost_of(const struct turn *turn)
 {
+    return TURN_COST + (turn->kind == TURN_ROUND ? 0 : turn->count);
+}
+
+/* Its place, or the empty one where it would be. */
+static struct turn *find_place(const struct turn_map *map, uint32_t job, enum turn_kind kind)
+{
+    uint64_t key = (uint64_t)job << 2 | kind;
     size_t at = (size_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (map->size - 1);
 
-    while (map->places[at].cost && map->places[at].key != key)
+    while (map->places[at].kind && (map->places[at].job != job || map->places[at].kind != kind))
         at = (at + 1) & (map->size - 1);
     return &map->places[at];
 }
@@ -54,8 +62,8 @@ static bool grow(struct turn_map *map)
     if (!bigger.places)
         return false;
     for (size_t i = 0; i < map->size; i++)
-        if (map->places[i].cost)
-            *find_place(&bigger, map->places[i].key) = map->places[i];
+        if (map->places[i].kind)
+            *find_place(&bigger, map->places[i].job, (enum turn_kind)map->places[i].kind) = map->places[i];
     free(map->places);
     *map = bigger;
     return true;
@@ -78,31 +86,31 @@ void turns_forget(struct turns *t)
 /* The turn of the job, which has `count` 0 when it is new. NULL when out of memory. */
 static struct turn *get_turn(struct turns *t, int64_t job_id, enum turn_kind kind, bool *is_new)
 {
-    uint64_t key = (uint64_t)job_id << 2 | kind;
-    struct turn *turn = t->young.size ? find_place(&t->young, key) : NULL, *older;
+    uint32_t job = (uint32_t)job_id; /* an INT of the database */
+    struct turn *turn = t->young.size ? find_place(&t->young, job, kind) : NULL, *older;
 
     *is_new = false;
-    if (turn && turn->cost)
+    if (turn && turn->kind)
         return turn;
     if (t->young.cost >= TURNS_MAX) {
         forget_map(&t->old);
         t->old = t->young;
         t->young = (struct turn_map){0};
     }
-    if (t->young.used * 2 >= t->young.size && !grow(&t->young))
+    if (t->young.used * 4 >= t->young.size * 3 && !grow(&t->young))
         return NULL;
-    turn = find_place(&t->young, key);
-    older = t->old.size ? find_place(&t->old, key) : NULL;
-    if (older && older->cost) {
+    turn = find_place(&t->young, job, kind);
+    older = t->old.size ? find_place(&t->old, job, kind) : NULL;
+    if (older && older->kind) {
         *turn = *older;
         older->uses = NULL; /* its place stays taken: others may have been put behind it */
     }
-    if (!turn->cost || (kind != TURN_ROUND && !turn->uses)) {
-        *turn = (struct turn){.key = key, .cost = TURN_COST};
+    if (!turn->kind || (kind != TURN_ROUND && !turn->uses)) {
+        *turn = (struct turn){.job = job, .kind = kind};
         *is_new = true;
     }
     t->young.used++;
-    t->young.cost += turn->cost;
+    t->young.cost += cost_of(turn);
     return turn;
 }
 
@@ -114,7 +122,7 @@ size_t turns_pick_round(struct turns *t, int64_t job_id, size_t count)
     if (!turn)
         return turns_draw(t) % count;
     if (is_new || turn->count > COUNT_MAX)
-        turn->count = (uint32_t)(turns_draw(t) % ROUND_START_BELOW);
+        turn->count = turns_draw(t) % ROUND_START_BELOW;
     else
         turn->count++;
     return turn->count % count;
@@ -151,10 +159,9 @@ static bool follow_list(struct turns *t, struct turn *turn, const struct listed 
     }
     free(turn->uses);
     turn->uses = uses;
+    t->young.cost -= cost_of(turn);
     turn->count = (uint32_t)listed->count;
-    t->young.cost -= turn->cost;
-    turn->cost = TURN_COST + turn->count;
-    t->young.cost += turn->cost;
+    t->young.cost += cost_of(turn);
     return true;
 }
 
