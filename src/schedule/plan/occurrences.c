@@ -17,7 +17,7 @@ struct cached {
     char *text;
     char *zone_name;   /* of the job; NULL: that of the cluster */
     struct cron *cron; /* NULL: the text is broken, see error */
-    char error[160];
+    char *error;       /* of the text, or of the last search; NULL: none, or out of memory */
     int64_t from_ms;
     int64_t next_ms; /* valid while from_ms matches */
     enum err answer; /* of that search */
@@ -54,6 +54,7 @@ static void forget(struct cached *c)
     free(c->text);
     free(c->zone_name);
     cron_destroy(c->cron);
+    free(c->error);
     *c = (struct cached){0};
 }
 
@@ -107,6 +108,17 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static void keep_error(struct cached *c, const struct errctx *ec)
+{
+    free(c->error);
+    c->error = str_copy(ec->text);
+}
+
+static void show_error(const struct cached *c, char why[WHY_MAX])
+{
+    snprintf(why, WHY_MAX, "%.150s", c->error ? c->error : "out of memory");
+}
+
 static struct cached *find_cron(struct occurrences *o, const char *text, const char *zone_name)
 {
     uint32_t hash = 2166136261u;
@@ -133,7 +145,7 @@ static struct cached *find_cron(struct occurrences *o, const char *text, const c
         return NULL;
     }
     if (e)
-        snprintf(c->error, sizeof c->error, "%.150s", ec.text);
+        keep_error(c, &ec);
     return c;
 }
 
@@ -148,7 +160,7 @@ static enum err next_cron(struct occurrences *o, const struct job_due *job, int6
     if (!c)
         return ERR_NOMEM;
     if (!c->cron) {
-        snprintf(why, WHY_MAX, "%s", c->error);
+        show_error(c, why);
         return ERR_INPUT;
     }
     if (c->from_ms != from_ms) {
@@ -160,12 +172,12 @@ static enum err next_cron(struct occurrences *o, const struct job_due *job, int6
         c->answer = cron_next(c->cron, zone, from_ms, &c->next_ms, &ec);
         c->from_ms = from_ms;
         if (c->answer)
-            snprintf(c->error, sizeof c->error, "%.150s", ec.text);
+            keep_error(c, &ec);
     }
     if (c->answer == ERR_NOTFOUND)
         snprintf(why, WHY_MAX, "no further occurrence");
     else if (c->answer)
-        snprintf(why, WHY_MAX, "%s", c->error);
+        show_error(c, why);
     else
         *out_ms = c->next_ms;
     return c->answer;
