@@ -14,12 +14,8 @@
 static bool is_loopback(const char *host)
 {
     struct ip ip;
-    char text[IP_TEXT_MAX];
 
-    if (!ip_parse(host, &ip))
-        return !strcmp(host, "localhost");
-    ip_write(&ip, text);
-    return !strcmp(text, "::1") || !strncmp(text, "127.", 4);
+    return !strcmp(host, "localhost") || !strcmp(host, "[::1]") || (ip_parse(host, &ip) && !strncmp(host, "127.", 4));
 }
 
 /* libcurl takes "https:/host", too, for which a browser may go elsewhere. */

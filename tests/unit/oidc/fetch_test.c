@@ -15,6 +15,7 @@ static void pages_are_https_or_on_this_machine(void **state)
                                       "http://login.example.com",
                                       "http://127.0.0.1.evil.example",
                                       "http://localhost.evil.example",
+                                      "http://[::ffff:127.0.0.1]/",
                                       "ftp://127.0.0.1/",
                                       "file:///etc/passwd",
                                       "https:/login.example.com",
