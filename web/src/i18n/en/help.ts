@@ -18,7 +18,7 @@ export default {
     cron: 'Cron expressions',
     alarms: 'Alarms: email and webhooks',
     users: 'Users, roles, logins and tokens',
-    api: 'API: 24 tasks with curl',
+    api: 'API: tasks with curl',
     operations: 'Operations: nodes, shards, upgrades',
     configuration: 'Configuration',
     migration: 'Migrate from xxl-job, and go back',

@@ -18,7 +18,7 @@ export default {
     cron: 'Cron 表达式',
     alarms: '告警：邮件与 Webhook',
     users: '用户、角色、登录与令牌',
-    api: 'api/v1：24 个 curl 示例',
+    api: 'api/v1：curl 示例',
     operations: '运维：节点、分片、升级',
     configuration: '全部配置项',
     migration: '从 xxl-job 迁移与回退',

@@ -18,7 +18,7 @@ export default {
     cron: 'Cron 運算式',
     alarms: '告警：郵件與 Webhook',
     users: '使用者、角色、登入與權杖',
-    api: 'api/v1：24 個 curl 範例',
+    api: 'api/v1：curl 範例',
     operations: '維運：節點、分片、升級',
     configuration: '全部設定項目',
     migration: '從 xxl-job 遷移與回退',
