@@ -110,6 +110,8 @@ static void write_table_row(const struct key_row *row, struct buf *out)
     key_write_expected(row, &expected);
     if (row->flags & KEY_LENIENT)
         buf_puts(&expected, "; any other number means the default");
+    if (row->flags & KEY_RELOADABLE)
+        buf_puts(&expected, "; *reload*");
     buf_puts(&expected, "");
     if (buf_failed(&expected)) {
         out->failed = true;
@@ -121,8 +123,6 @@ static void write_table_row(const struct key_row *row, struct buf *out)
     else
         buf_printf(out, "| `%s` | | ", row->name);
     write_cell(expected.data, out);
-    buf_putc(out, ' ');
-    write_cell(row->flags & KEY_RELOADABLE ? "yes" : "", out);
     buf_putc(out, ' ');
     write_cell(row->help, out);
     buf_putc(out, '\n');
@@ -170,9 +170,9 @@ static void write_markdown(struct buf *out)
         {ORIGINAL_PRESUMED, "none"},       {ORIGINAL_WARNED, "warning"},     {ORIGINAL_REFUSED, "error"},
     };
 
-    buf_puts(out, "## Keys\n\n| key | default | value | reload | meaning |\n|---|---|---|---|---|\n");
+    buf_puts(out, "## Keys\n\n| key | default | value | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        write_section_title(i, "| **", "** | | | | |\n", out);
+        write_section_title(i, "| **", "** | | | |\n", out);
         write_table_row(&key_rows[i], out);
     }
     buf_puts(out, "\n## Other keys\n\n"

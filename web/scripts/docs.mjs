@@ -127,7 +127,8 @@ function writeStyles() {
 }
 
 function readPage(name) {
-  const tokens = md.parse(readFileSync(join(source, `${name}.md`), 'utf8'), {})
+  const text = readFileSync(join(source, `${name}.md`), 'utf8').replace(/^<!--.*-->$/gm, '')
+  const tokens = md.parse(text, {})
   return { name, tokens, ...nameHeadings(tokens) }
 }
 
