@@ -136,24 +136,21 @@ enum err admin_list_flows(struct admin *a, const struct actor *actor, const stru
                           struct flow_cards *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct flow_cards cards = {0};
     struct reach reach = {0};
     enum err e = admin_enter_seeing(a, actor, &s, r);
 
     reach_init(&reach, s);
-    snprintf(cards.last, sizeof cards.last, "%s", query->after);
-    cards.items = calloc(query->limit + 1, sizeof *cards.items);
-    if (!e && !cards.items)
+    *out = (struct flow_cards){.items = calloc(query->limit + 1, sizeof *out->items)};
+    snprintf(out->last, sizeof out->last, "%s", query->after);
+    if (!e && !out->items)
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     if (!e)
-        e = fill_page(&reach, query, actor, &cards, &r->text);
+        e = fill_page(&reach, query, actor, out, &r->text);
     if (!e)
-        e = load_beside(s, &cards, &r->text);
+        e = load_beside(s, out, &r->text);
     reach_fini(&reach);
     if (e)
-        flow_cards_fini(&cards);
-    else
-        *out = cards;
+        flow_cards_fini(out);
     return admin_end(a, s, e, r);
 }
 
@@ -162,26 +159,24 @@ enum err admin_list_flows(struct admin *a, const struct actor *actor, const stru
 enum err admin_load_flow(struct admin *a, const struct actor *actor, int64_t id, struct flow_cards *out,
                          struct flow_box **boxes, struct refusal *r)
 {
-    struct flow_cards cards = {.items = calloc(1, sizeof *cards.items), .is_end = true};
     int64_t *groups = NULL;
     size_t count = 0;
     struct flow_view v;
     enum err e = flow_open(a, actor, id, &v, r);
 
-    if (!e && !cards.items)
+    *out = (struct flow_cards){.items = calloc(1, sizeof *out->items), .is_end = true};
+    if (!e && !out->items)
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     if (!e)
         e = reach_load_groups(&v.reach, v.flow, &groups, &count, &r->text);
     if (!e)
-        e = add_card(&v.flows.rows[0], v.flow, actor, groups, count, &cards, &r->text);
+        e = add_card(&v.flows.rows[0], v.flow, actor, groups, count, out, &r->text);
     if (!e)
-        e = load_beside(v.s, &cards, &r->text);
+        e = load_beside(v.s, out, &r->text);
     if (!e)
         e = reach_load_boxes(&v.reach, v.flow, actor, boxes, &r->text);
     if (e)
-        flow_cards_fini(&cards);
-    else
-        *out = cards;
+        flow_cards_fini(out);
     return flow_close(a, &v, e, r);
 }
 
@@ -223,15 +218,13 @@ enum err admin_load_flow_version(struct admin *a, const struct actor *actor, int
                                  struct flow_version_rows *out, struct flow_box **boxes, size_t *box_count,
                                  struct refusal *r)
 {
-    struct flow_version_rows found = {0};
     struct flow_view v;
     enum err e = flow_open(a, actor, id, &v, r);
 
+    *out = (struct flow_version_rows){0};
     if (!e)
-        e = load_version(&v.reach, actor, id, version, &found, boxes, box_count, r);
+        e = load_version(&v.reach, actor, id, version, out, boxes, box_count, r);
     if (e)
-        flow_version_rows_fini(&found);
-    else
-        *out = found;
+        flow_version_rows_fini(out);
     return flow_close(a, &v, e, r);
 }

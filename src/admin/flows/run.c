@@ -134,20 +134,18 @@ static enum err load_whole(struct admin *a, const struct actor *actor, int64_t i
 {
     struct flow_view v;
     enum err e = flow_open_run(a, id, &v, r);
-    struct flow_run_whole whole = {.card = {.batches = {v.runs}, .batch_count = 1}, .version = v.version};
 
+    *out = (struct flow_run_whole){.card = {.batches = {v.runs}, .batch_count = 1}, .version = v.version};
     v.runs = (struct flow_run_rows){0};
     v.version = (struct flow_version_rows){0};
     if (!e && !unseen)
         e = reach_refuse_unless_sees(&v.reach, v.flow, actor, r);
     if (!e)
-        e = take_card(&v.reach, actor, v.flow, clock_wall_ms(a->clock), &whole.card, &r->text);
+        e = take_card(&v.reach, actor, v.flow, clock_wall_ms(a->clock), &out->card, &r->text);
     if (!e && !unseen)
-        e = load_steps(a, &v.reach, actor, v.flow, &whole, &r->text);
+        e = load_steps(a, &v.reach, actor, v.flow, out, &r->text);
     if (e)
-        flow_run_whole_fini(&whole);
-    else
-        *out = whole;
+        flow_run_whole_fini(out);
     return flow_close(a, &v, e, r);
 }
 

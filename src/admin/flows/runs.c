@@ -183,24 +183,22 @@ static enum err fill_page(struct reach *reach, const struct actor *actor, const 
 enum err admin_list_flow_runs(struct admin *a, const struct actor *actor, const struct flow_run_filter *filter,
                               size_t limit, struct flow_run_cards *out, struct refusal *r)
 {
-    struct flow_run_cards cards = {.items = calloc(limit + 1, sizeof *cards.items)};
     struct store_session *s = NULL;
     struct reach reach = {0};
     enum err e = admin_enter_seeing(a, actor, &s, r);
 
     reach_init(&reach, s);
-    if (!e && !cards.items)
+    *out = (struct flow_run_cards){.items = calloc(limit + 1, sizeof *out->items)};
+    if (!e && !out->items)
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     if (!e) {
-        e = fill_page(&reach, actor, filter, clock_wall_ms(a->clock), limit, &cards, &r->text);
+        e = fill_page(&reach, actor, filter, clock_wall_ms(a->clock), limit, out, &r->text);
         if (e == ERR_TIMEOUT)
             e = refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for the runs of one flow");
     }
     reach_fini(&reach);
     if (e)
-        flow_run_cards_fini(&cards);
-    else
-        *out = cards;
+        flow_run_cards_fini(out);
     return admin_end(a, s, e, r);
 }
 

@@ -61,24 +61,22 @@ static enum err load_list(struct admin *a, const struct group_filter *filter, co
                           struct group_infos *out, int64_t *total, bool *is_estimate, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct group_infos list = {0};
     enum err e = admin_take_session(a, &s, r);
 
+    *out = (struct group_infos){0};
     if (!e)
-        e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, &list, &r->text)
-                         : store_list_groups(s, filter, range->from, range->limit, &list, &r->text);
+        e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, out, &r->text)
+                         : store_list_groups(s, filter, range->from, range->limit, out, &r->text);
     if (!e && total) {
         e = store_count_groups(s, filter, COUNT_LIMIT_MS, total, &r->text);
         *is_estimate = e == ERR_TIMEOUT;
         if (e == ERR_TIMEOUT) {
-            *total = (range->after ? 0 : range->from) + (int64_t)list.count;
+            *total = (range->after ? 0 : range->from) + (int64_t)out->count;
             e = ERR_OK;
         }
     }
     if (e)
-        group_infos_fini(&list);
-    else
-        *out = list;
+        group_infos_fini(out);
     return admin_end(a, s, e, r);
 }
 
@@ -199,28 +197,27 @@ static void count_runs(struct group_executors *list, const struct overview *o, i
 enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_t id, struct group_executors *out,
                               struct refusal *r)
 {
-    struct group_executors list = {0};
     const struct overview *o = NULL;
     struct store_session *s = NULL;
     int64_t now_s = clock_wall_ms(a->clock) / 1000;
-    enum err e = admin_load_group(a, actor, id, &list.group, r);
+    enum err e;
 
+    *out = (struct group_executors){0};
+    e = admin_load_group(a, actor, id, &out->group, r);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = store_load_group_beats(s, list.group.items->app_name, now_s - MISSED_HOLD_S, &list.beats, &r->text);
+        e = store_load_group_beats(s, out->group.items->app_name, now_s - MISSED_HOLD_S, &out->beats, &r->text);
     if (!e)
-        e = merge(a, &list, &r->text);
+        e = merge(a, out, &r->text);
     e = admin_end(a, s, e, r);
     if (!e)
         e = admin_get_overview(a, actor, &o, r);
     if (!e)
-        count_runs(&list, o, now_s);
+        count_runs(out, o, now_s);
     overview_put(o);
     if (e)
-        group_executors_fini(&list);
-    else
-        *out = list;
+        group_executors_fini(out);
     return e;
 }
 

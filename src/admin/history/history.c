@@ -177,25 +177,23 @@ static enum err make_points(int64_t from_ms, int64_t to_ms, int64_t step_s, stru
 enum err admin_load_minutes(struct admin *a, const struct actor *actor, int64_t from_ms, int64_t to_ms, int64_t step_s,
                             struct history_points *out, struct refusal *r)
 {
-    struct history_points points = {0};
-    struct summing sum = {.points = &points, .step_s = step_s};
+    struct summing sum = {.points = out, .step_s = step_s};
     struct store_session *s = NULL;
     enum err e = refuse_unless_sees(actor, r);
 
+    *out = (struct history_points){0};
     if (!e)
-        e = make_points(from_ms, to_ms, step_s, &points, r);
+        e = make_points(from_ms, to_ms, step_s, out, r);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e) {
-        sum.from_s = points.items[0].from_ms / 1000;
-        e = store_read_minutes(s, sum.from_s, sum.from_s + (int64_t)points.count * step_s, LIMIT_MS, add_minute, &sum,
+        sum.from_s = out->items[0].from_ms / 1000;
+        e = store_read_minutes(s, sum.from_s, sum.from_s + (int64_t)out->count * step_s, LIMIT_MS, add_minute, &sum,
                                &r->text);
         e = end_slow(a, s, e, r);
     }
     if (e)
-        history_points_fini(&points);
-    else
-        *out = points;
+        history_points_fini(out);
     return e;
 }
 

@@ -155,17 +155,16 @@ static enum err load_rest(struct admin *a, struct timeline *t, struct refusal *r
 enum err admin_load_timeline(struct admin *a, const struct actor *actor, int64_t job_id, int64_t from_ms, int64_t to_ms,
                              struct timeline *out, struct refusal *r)
 {
-    struct timeline t = {.job_id = job_id, .from_ms = from_ms, .to_ms = to_ms};
-    enum err e = explain_job(a, actor, job_id, from_ms, to_ms, /*whole=*/true, &t.items, r);
+    enum err e;
 
-    t.has_items = !e && t.items.until_ms >= to_ms;
+    *out = (struct timeline){.job_id = job_id, .from_ms = from_ms, .to_ms = to_ms};
+    e = explain_job(a, actor, job_id, from_ms, to_ms, /*whole=*/true, &out->items, r);
+    out->has_items = !e && out->items.until_ms >= to_ms;
     if (!e)
-        e = load_changes(a, actor, &t, r);
+        e = load_changes(a, actor, out, r);
     if (!e)
-        e = load_rest(a, &t, r);
+        e = load_rest(a, out, r);
     if (e)
-        timeline_fini(&t);
-    else
-        *out = t;
+        timeline_fini(out);
     return e;
 }

@@ -169,24 +169,22 @@ enum err admin_load_family(struct admin *a, const struct actor *actor, int64_t j
                            struct refusal *r)
 {
     struct job_parents parents = {0};
-    struct family f = {0};
     struct store_session *s = NULL;
     enum err e = admin_enter_seeing(a, actor, &s, r);
 
+    *out = (struct family){0};
     if (!e)
         e = check_job(s, actor, job_id, r);
     if (!e)
         e = store_load_parents(s, PARENTS_MAX, LIMIT_MS, &parents, &r->text);
     if (!e)
-        e = family_find(&parents, job_id, &f, &r->text);
+        e = family_find(&parents, job_id, out, &r->text);
     if (!e)
-        e = describe_all(s, actor, &f, &r->text);
+        e = describe_all(s, actor, out, &r->text);
     if (e == ERR_TIMEOUT && r->kind == REFUSED_NOT)
         e = refuse(r, REFUSED_LIMIT, NULL, "looking through all jobs took the database too long");
     job_parents_fini(&parents);
     if (e)
-        family_fini(&f);
-    else
-        *out = f;
+        family_fini(out);
     return admin_end(a, s, e, r);
 }

@@ -189,10 +189,10 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
 {
     struct job_filter filter = query->filter;
     struct store_session *s = NULL;
-    struct job_found found = {0};
     int64_t *failing = NULL;
     enum err e;
 
+    *out = (struct job_found){0};
     filter.some_groups = false;
     if (filter.group <= 0 && query->own_groups && !actor_may(actor, RIGHT_SEE, 0)) {
         filter.some_groups = true;
@@ -205,16 +205,14 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
     if (!e && query->failing)
         e = find_failing(a, actor, &filter, &failing, r);
     if (!e && query->sort == JOBS_RANKED)
-        e = load_failures(a, actor, &found, r);
+        e = load_failures(a, actor, out, r);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = list_jobs(a, s, query, &filter, &found, &r->text);
+        e = list_jobs(a, s, query, &filter, out, &r->text);
     free(failing);
     if (e)
-        job_found_fini(&found);
-    else
-        *out = found;
+        job_found_fini(out);
     return admin_end(a, s, e, r);
 }
 
@@ -222,17 +220,15 @@ enum err admin_load_job(struct admin *a, const struct actor *actor, int64_t id, 
                         struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct job_found found = {0};
     enum err e = admin_take_session(a, &s, r);
 
+    *out = (struct job_found){0};
     if (!e)
-        e = job_find(s, actor, id, RIGHT_SEE, &found.list, r);
+        e = job_find(s, actor, id, RIGHT_SEE, &out->list, r);
     if (!e)
-        e = load_beside(s, true, true, &found, &r->text);
+        e = load_beside(s, true, true, out, &r->text);
     if (e)
-        job_found_fini(&found);
-    else
-        *out = found;
+        job_found_fini(out);
     return admin_end(a, s, e, r);
 }
 

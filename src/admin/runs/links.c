@@ -184,11 +184,11 @@ static enum err show(struct looking *l, struct errctx *ec)
 enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_t id, struct run_links *out,
                               struct refusal *r)
 {
-    struct run_links links = {.complete = true};
-    struct looking l = {.actor = actor, .links = &links};
+    struct looking l = {.actor = actor, .links = out};
     struct run_rows rows;
     enum err e = admin_load_run(a, actor, id, &rows, r);
 
+    *out = (struct run_links){.complete = true};
     if (e)
         return e;
     l.row = &rows.rows[0];
@@ -199,9 +199,7 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
         e = show(&l, &r->text);
     run_rows_fini(&rows);
     if (e)
-        run_links_fini(&links);
-    else
-        *out = links;
+        run_links_fini(out);
     return admin_end(a, l.s, e, r);
 }
 

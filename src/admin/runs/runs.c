@@ -176,17 +176,15 @@ enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, 
 
 enum err admin_show_run(struct admin *a, const struct actor *actor, int64_t id, struct run_list *out, struct refusal *r)
 {
-    struct run_list list = {.is_end = true};
     struct store_session *s = NULL;
     enum err e = admin_take_session(a, &s, r);
 
+    *out = (struct run_list){.is_end = true};
     if (!e)
-        e = load_run(s, actor, id, &list.rows, r);
+        e = load_run(s, actor, id, &out->rows, r);
     if (!e)
-        e = load_names(s, &list, &r->text);
+        e = load_names(s, out, &r->text);
     if (e)
-        run_list_fini(&list);
-    else
-        *out = list;
+        run_list_fini(out);
     return admin_end(a, s, e, r);
 }
