@@ -3,7 +3,7 @@
 #include "shardwheel/admin/groups.h"
 
 #include "admin/access.h"
-#include "admin/groups/address_check.h"
+#include "admin/groups/check.h"
 #include "admin/admin_impl.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/text.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/groups/check.h"
 
-#include "admin/groups/address_check.h"
+#include "admin/admin_impl.h"
+#include "shardwheel/executor/networks.h"
 #include "shardwheel/text.h"
 
 #include <ctype.h>
@@ -116,6 +117,17 @@ static enum err check_items(const char *list, const struct group_rules *rules, s
         at += n + 1;
     }
     return ERR_OK;
+}
+
+enum err refuse_addresses(const struct admin *a, const char *list, const char *field, struct refusal *r)
+{
+    char refused[EXECUTOR_ADDRESS_SHOWN];
+
+    if (!list || !executor_networks_check_list(a->opts.networks, list, refused, &r->text))
+        return ERR_OK;
+    enum err e = refuse(r, REFUSED_INVALID, field, "%s", r->text.text);
+    snprintf(r->item, sizeof r->item, "%s", refused);
+    return e;
 }
 
 static enum err check_addresses(const struct admin *a, const char *list, const struct group_rules *rules,

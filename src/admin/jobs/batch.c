@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin/jobs/try.h"
+#include "admin/jobs/jobs_impl.h"
 
 #define PAGE 500 /* jobs that are read at a time */
 

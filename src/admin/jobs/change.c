@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs, changed: what is decided under the lock of the job's row. */
-#include "admin/jobs/try.h"
+#include "admin/jobs/jobs_impl.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -30,6 +30,12 @@ MUST_CHECK enum err job_check_form(struct admin *a, const struct actor *actor, s
                                    const struct job_form *form, enum job_check what, int64_t own_id,
                                    struct job_tidy *out, struct refusal *r);
 
+/* Whether an edit could be made, and what it would change: nothing is written or locked. `settings` NULL: the job has
+ * none. A source that differs counts as a change, though an edit does not save it. *same: nothing would change. `diff`
+ * (begun by this, ended by the caller) gets what would; NULL: nobody wants to know. */
+MUST_CHECK enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_session *s,
+                                 const struct job_row *row, const struct job_settings *settings,
+                                 const struct job_edit *edit, bool *same, struct audit_diff *diff, struct refusal *r);
 /* What an edit does not touch, but calls of its own: id, GLUE, whether it runs and when. */
 void job_keep_own(struct job_row *row, const struct job_row *from);
 void job_make_due(const struct job_row *row, const struct job_settings *settings, struct job_due *out);

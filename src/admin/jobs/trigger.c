@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs, fired by hand: at once, or at a time. */
-#include "admin/groups/address_check.h"
+#include "admin/groups/check.h"
 #include "admin/jobs/jobs_impl.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/jobs/try.h"
+#include "admin/jobs/jobs_impl.h"
 
 void job_keep_own(struct job_row *row, const struct job_row *from)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin/jobs/try.h"
+#include "admin/jobs/jobs_impl.h"
 #include "admin/transfer/alarms.h"
 #include "admin/transfer/import_flows.h"
 #include "shardwheel/admin/glue.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/groups/address_check.h"
+#include "admin/groups/check.h"
 
 #include "admin/admin_impl.h"
 #include "test.h"
