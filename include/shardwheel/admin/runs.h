@@ -153,7 +153,6 @@ struct run_log {
     int64_t kept_ms; /* ... and which the executor gave then */
     enum run_log_end end;
     struct errctx trouble; /* why nothing came, where that is no matter of time alone; "" */
-    void *memory;          /* private */
 };
 /* RIGHT_SEE. REFUSED_UNKNOWN "id". Executors' errors are in the answer: `strict` makes them REFUSED_EXECUTOR, and a run
  * that was with no executor REFUSED_STATE. */

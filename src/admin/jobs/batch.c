@@ -32,26 +32,14 @@ struct batch {
     const struct batch_order *order;
     struct store_session *session; /* of a dry run's checks */
     struct batch_result result;
-    size_t max; /* items that there is room for */
     int64_t deadline_mono_ms;
 };
 
 /* ---- which jobs -------------------------------------------------------------------------------------------------- */
 
-static enum err add_item(struct batch *b, int64_t id, struct refusal *r)
+static void add_item(struct batch *b, int64_t id)
 {
-    struct batch_result *result = &b->result;
-
-    if (result->count == b->max) {
-        size_t max = b->max ? 2 * b->max : 64;
-        struct batch_item *items = realloc(result->items, max * sizeof *items);
-        if (!items)
-            return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the jobs");
-        result->items = items;
-        b->max = max;
-    }
-    result->items[result->count++] = (struct batch_item){.id = id, .outcome = BATCH_LEFT};
-    return ERR_OK;
+    b->result.items[b->result.count++] = (struct batch_item){.id = id, .outcome = BATCH_LEFT};
 }
 
 static enum err find_by_filter(struct batch *b, struct refusal *r)
@@ -65,7 +53,7 @@ static enum err find_by_filter(struct batch *b, struct refusal *r)
         e = admin_list_jobs(b->admin, b->actor, &query, &found, r);
         got = found.list.count;
         for (size_t i = 0; !e && i < got; i++)
-            e = add_item(b, found.list.rows[i].id, r);
+            add_item(b, found.list.rows[i].id);
         if (!e && got)
             query.after.id = found.list.rows[got - 1].id;
         job_found_fini(&found);
@@ -77,13 +65,11 @@ static enum err find_by_filter(struct batch *b, struct refusal *r)
 
 static enum err find_by_ids(struct batch *b, struct refusal *r)
 {
-    enum err e = ERR_OK;
-
     if (b->order->id_count > BATCH_MAX)
         return refuse(r, REFUSED_LIMIT, "ids", "more than %d jobs", BATCH_MAX);
-    for (size_t i = 0; !e && i < b->order->id_count; i++)
-        e = add_item(b, b->order->ids[i], r);
-    return e;
+    for (size_t i = 0; i < b->order->id_count; i++)
+        add_item(b, b->order->ids[i]);
+    return ERR_OK;
 }
 
 /* ---- one of them ------------------------------------------------------------------------------------------------- */
@@ -159,8 +145,12 @@ static void run_item(struct batch *b, struct batch_item *item)
 static enum err run(struct batch *b, struct refusal *r)
 {
     const struct batch_order *order = b->order;
-    enum err e = order->ids ? find_by_ids(b, r) : find_by_filter(b, r);
+    enum err e;
 
+    b->result.items = calloc(BATCH_MAX + PAGE, sizeof *b->result.items); /* a page more is looked at, to say so */
+    if (!b->result.items)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the jobs");
+    e = order->ids ? find_by_ids(b, r) : find_by_filter(b, r);
     if (!e && order->expected >= 0 && order->expected != (int64_t)b->result.count)
         e = refuse(r, REFUSED_STATE, "expected", "they are %zu jobs, and %" PRId64 " were expected", b->result.count,
                    order->expected);

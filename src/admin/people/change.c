@@ -81,11 +81,9 @@ static enum err complete(struct person_change *change, const struct person *befo
         return refuse(r, REFUSED_INVALID, "groups", "a user has a list of groups; reader and runner may have all");
     if (change->has_groups || change->role == ROLE_ADMIN)
         return ERR_OK;
-    if (!before || (before->all_groups && change->role == ROLE_USER))
+    if (!before || before->role == ROLE_ADMIN || (before->all_groups && change->role == ROLE_USER))
         return refuse(r, REFUSED_REQUIRED, "groups", "groups must be given: a list of ids, or null for all of them");
-    change->all_groups = before->all_groups && before->role != ROLE_ADMIN;
-    if (before->role == ROLE_ADMIN)
-        return refuse(r, REFUSED_REQUIRED, "groups", "groups must be given: a list of ids, or null for all of them");
+    change->all_groups = before->all_groups;
     change->groups = before->groups;
     change->group_count = before->group_count;
     return ERR_OK;

@@ -10,7 +10,8 @@
 #define ROWS_AT_ONCE 20 /* documents are up to 1 MB */
 #define IDS_AT_ONCE 500
 
-static void drop_page(struct export_flows *flows)
+/* Where the next page begins stays. */
+void export_flows_fini(struct export_flows *flows)
 {
     for (size_t i = 0; i < flows->count; i++) {
         free((char *)flows->items[i].name);
@@ -19,36 +20,14 @@ static void drop_page(struct export_flows *flows)
     flows->count = 0;
 }
 
-void export_flows_fini(struct export_flows *flows)
-{
-    drop_page(flows);
-    free(flows->items);
-    *flows = (struct export_flows){0};
-}
-
-static enum err no_memory(struct errctx *ec)
-{
-    return err_set(ec, ERR_NOMEM, "out of memory for the export");
-}
-
 /* Takes the document. */
 static enum err append(struct export_flows *flows, const struct flow_row *row, char *document, struct errctx *ec)
 {
     char *name = str_copy(row->name);
 
-    if (name && document && flows->count == flows->max) {
-        size_t max = flows->max ? 2 * flows->max : 20;
-        struct transfer_flow *more = realloc(flows->items, max * sizeof *more);
-
-        if (more) {
-            flows->items = more;
-            flows->max = max;
-        }
-    }
-    if (!name || !document || flows->count == flows->max) {
-        free(name);
+    if (!name) {
         free(document);
-        return no_memory(ec);
+        return err_set(ec, ERR_NOMEM, "out of memory for the export");
     }
     flows->items[flows->count++] = (struct transfer_flow){name, document, row->started};
     return ERR_OK;
@@ -162,7 +141,7 @@ enum err export_flows_read(struct export_flows *flows, struct store_session *s, 
     size_t looked = 0, bytes = 0;
     enum err e = ERR_OK;
 
-    drop_page(flows);
+    export_flows_fini(flows);
     while (!e && !flows->is_end && looked < page && bytes < EXPORT_SOURCES_MAX) {
         const struct flow_filter every = {.started = -1};
         size_t limit = page - looked < ROWS_AT_ONCE ? page - looked : ROWS_AT_ONCE;

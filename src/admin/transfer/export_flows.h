@@ -8,8 +8,8 @@
 
 /* All zero before the first page. */
 struct export_flows {
-    struct transfer_flow *items; /* texts are its own */
-    size_t count, max;
+    struct transfer_flow items[EXPORT_PAGE]; /* texts are its own */
+    size_t count;
     char last[FLOW_NAME_MAX + 1]; /* behind which the next page begins */
     bool is_end;
 };
