@@ -15,35 +15,31 @@
 #define DEATH_MS 60000      /* a shard of a node that died is somebody's by then, if anybody is there */
 #define GUARD_LOST_MS 10000 /* it is asked for again at once */
 
-/* Who had the job's shard, by the events of its takeovers. */
-struct owners {
-    struct event_page taken; /* the newest first */
-};
-
-/* The last takeover before that time; NULL: none is known. */
-static const struct event_row *find_owner(const struct owners *o, int64_t at_ms)
+/* Who had the job's shard, by the events of its takeovers, the newest first: the last one before that time; NULL: none
+ * is known. */
+static const struct event_row *find_owner(const struct event_page *taken, int64_t at_ms)
 {
-    for (size_t i = 0; i < o->taken.count; i++)
-        if (o->taken.items[i].at_ms <= at_ms)
-            return &o->taken.items[i];
+    for (size_t i = 0; i < taken->count; i++)
+        if (taken->items[i].at_ms <= at_ms)
+            return &taken->items[i];
     return NULL;
 }
 
 /* The first takeover behind that time, up to another one; that time where there is none. */
-static int64_t find_next_ms(const struct owners *o, int64_t from_ms, int64_t to_ms)
+static int64_t find_next_ms(const struct event_page *taken, int64_t from_ms, int64_t to_ms)
 {
     int64_t next_ms = to_ms;
 
-    for (size_t i = 0; i < o->taken.count; i++)
-        if (o->taken.items[i].at_ms > from_ms && o->taken.items[i].at_ms < next_ms)
-            next_ms = o->taken.items[i].at_ms;
+    for (size_t i = 0; i < taken->count; i++)
+        if (taken->items[i].at_ms > from_ms && taken->items[i].at_ms < next_ms)
+            next_ms = taken->items[i].at_ms;
     return next_ms;
 }
 
 /* False: it did not concern the job's shard, which another node had. */
-static bool take_outage(const struct owners *o, const struct event_row *row, struct explain_outage *out)
+static bool take_outage(const struct event_page *taken, const struct event_row *row, struct explain_outage *out)
 {
-    const struct event_row *owner = find_owner(o, row->at_ms);
+    const struct event_row *owner = find_owner(taken, row->at_ms);
     int64_t until_ms;
 
     *out = (struct explain_outage){.from_ms = row->at_ms, .holds = owner != NULL, .node = row->node};
@@ -57,10 +53,10 @@ static bool take_outage(const struct owners *o, const struct event_row *row, str
         return false;
     if (strcmp(row->kind, EVENT_DATABASE_AWAY) == 0) {
         out->kind = EVENT_DATABASE_AWAY;
-        out->to_ms = find_next_ms(o, row->at_ms, row->until_ms);
+        out->to_ms = find_next_ms(taken, row->at_ms, row->until_ms);
         out->told_to_ms = row->until_ms;
     } else {
-        until_ms = find_next_ms(o, row->at_ms, INT64_MAX);
+        until_ms = find_next_ms(taken, row->at_ms, INT64_MAX);
         out->kind = EVENT_NODE_DIED;
         out->to_ms = until_ms == INT64_MAX ? row->at_ms + DEATH_MS : until_ms;
     }
@@ -94,7 +90,7 @@ enum err explain_load_outages(struct store_session *s, const struct explain_fact
                               struct errctx *ec)
 {
     static const char *const kinds[OUTAGE_KINDS] = {EVENT_DATABASE_AWAY, EVENT_NODE_DIED, EVENT_GUARD_LOST};
-    struct owners owners = {0};
+    struct event_page taken = {0};
     struct cluster_view view = {0};
     enum err e = store_load_cluster(s, "", &view, ec);
 
@@ -102,15 +98,15 @@ enum err explain_load_outages(struct store_session *s, const struct explain_fact
     if (!e && !out->items)
         e = err_set(ec, ERR_NOMEM, "out of memory for the explanation");
     if (!e && view.shards > 0)
-        e = load_events(s, facts, EVENT_SHARD_TAKEN, (int)(facts->job_id % view.shards), &owners.taken, ec);
+        e = load_events(s, facts, EVENT_SHARD_TAKEN, (int)(facts->job_id % view.shards), &taken, ec);
     for (size_t k = 0; k < ARRAY_LEN(kinds) && !e; k++) {
         struct event_page *page = &out->pages[k];
 
         e = load_events(s, facts, kinds[k], -1, page, ec);
         for (size_t i = 0; i < page->count && !e; i++)
-            out->count += take_outage(&owners, &page->items[i], &out->items[out->count]);
+            out->count += take_outage(&taken, &page->items[i], &out->items[out->count]);
     }
-    event_page_fini(&owners.taken);
+    event_page_fini(&taken);
     if (!e)
         qsort(out->items, out->count, sizeof *out->items, compare_outages);
     return e;

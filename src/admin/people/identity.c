@@ -112,13 +112,18 @@ bool outside_is_over(const struct login_facts *facts, enum proof_verdict verdict
 
 /* ---- identities -------------------------------------------------------------------------------------------------- */
 
+static void copy_text(char *out, size_t size, const char *text)
+{
+    text = text ? text : "";
+    snprintf(out, size, "%.*s", (int)utf8_cut(text, strlen(text), size - 1), text);
+}
+
 enum err identity_make(const struct user *u, struct identity *out, struct refusal *r)
 {
     struct identity who = {.actor = {.user_id = u->id, .role = user_find_role(u), .rights = RIGHTS_ALL}};
     const char *groups = who.actor.role == ROLE_USER ? u->permission : u->own_groups;
 
-    snprintf(who.actor.name, sizeof who.actor.name, "%.*s",
-             (int)utf8_cut(u->name, strlen(u->name), sizeof who.actor.name - 1), u->name);
+    copy_text(who.actor.name, sizeof who.actor.name, u->name);
     who.actor.all_groups = user_has_all_groups(u);
     if (!who.actor.all_groups && !groups_parse(groups ? groups : "", &who.groups, &who.actor.group_count))
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
@@ -126,12 +131,6 @@ enum err identity_make(const struct user *u, struct identity *out, struct refusa
     snprintf(who.source, sizeof who.source, "%s", u->source);
     *out = who;
     return ERR_OK;
-}
-
-static void copy_text(char *out, size_t size, const char *text)
-{
-    text = text ? text : "";
-    snprintf(out, size, "%.*s", (int)utf8_cut(text, strlen(text), size - 1), text);
 }
 
 void identity_set_origin(struct identity *who, const struct origin *from, const char *via)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/transfer/alarms.h"
+#include "admin/transfer/export.h"
+#include "admin/transfer/import.h"
 
 #include "shardwheel/config.h"
 

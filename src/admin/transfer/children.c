@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/transfer/children.h"
+#include "admin/transfer/export.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin/transfer/alarms.h"
-#include "admin/transfer/children.h"
-#include "admin/transfer/export_flows.h"
 #include "admin/jobs/jobs_impl.h"
+#include "admin/transfer/export.h"
 
 struct exporter {
     struct admin *admin;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/transfer/export_flows.h"
+#include "admin/transfer/export.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "admin/jobs/jobs_impl.h"
-#include "admin/transfer/alarms.h"
-#include "admin/transfer/import_flows.h"
 #include "shardwheel/admin/glue.h"
 
 bool import_is_over(const struct importing *im)

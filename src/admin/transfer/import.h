@@ -28,4 +28,22 @@ MUST_CHECK enum err import_end_diff(struct importing *im, struct audit_diff *dif
 /* Whether that job is made by this document; *out: which of its jobs it is. */
 bool import_makes_job(const struct importing *im, const char *app_name, const char *name, size_t *out);
 
+/* ---- alarms.c ---------------------------------------------------------------------------------------------------- */
+
+void import_alarms(struct importing *im);
+
+/* ---- import_flows.c ---------------------------------------------------------------------------------------------- */
+
+/* Flows are looked at as all of them will be, with jobs and flows that the document makes; then each is saved after
+ * those that it runs. */
+
+/* What is wrong with the documents is told by import_flows. */
+MUST_CHECK enum err flow_plans_load(const struct transfer *document, struct flow_plans **out, struct refusal *r);
+void flow_plans_destroy(struct flow_plans *plans); /* NULL is fine */
+/* Whether they name jobs of that group. */
+bool flow_plans_name(const struct flow_plans *plans, const char *app_name);
+
+/* When all jobs are there. */
+void import_flows(struct importing *im);
+
 #endif

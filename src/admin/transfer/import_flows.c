@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/transfer/import_flows.h"
+#include "admin/transfer/import.h"
 
 #include <inttypes.h>
 #include <stdio.h>
