@@ -17,6 +17,13 @@
 
 #define SESSION_KINDS 4
 
+/* compare_int64 of structs by a member: static int NAME(const void *a, const void *b). */
+#define COMPARE_BY(name, type, member)                                                                                 \
+    static int name(const void *a, const void *b)                                                                      \
+    {                                                                                                                  \
+        return compare_int64(&((const type *)a)->member, &((const type *)b)->member);                                  \
+    }
+
 /* Rows that share a value share a statement if they are at least so many; others are written by CASE, so many at
  * once: the server looks a CASE up one by one. */
 #define STORE_GROUP_MIN 16
@@ -132,8 +139,8 @@ struct fitting {
 bool store_fit_more(const struct store_session *s, struct fitting *how);
 bool store_has_data_error(const struct store_session *s);
 
-/* Locks the log rows that are there, in ascending order, so that writers of results and of callbacks, whose
- * statements go by value and not by id, never wait for each other in a circle. */
+/* Locks those of any number of log rows that are there, in ascending order, so that writers of results and of
+ * callbacks, whose statements go by value and not by id, never wait for each other in a circle. */
 MUST_CHECK enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec);
 /* Rows of shards 0..n-1, where missing: see store_init_shards. To be called with the row of shardwheel_cluster
  * locked. */

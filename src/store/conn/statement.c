@@ -219,10 +219,13 @@ enum err store_finish_txn(struct store_session *s, enum err e, struct errctx *ec
 enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec)
 {
     int64_t first = 0;
+    enum err e = ERR_OK;
 
-    return store_number(s, 0, &first, ec,
-                        "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE",
-                        sql_list(ids, count));
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
+        e = store_number(s, 0, &first, ec,
+                         "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE",
+                         sql_part(ids, count, at));
+    return e;
 }
 
 /* ---- small calls ------------------------------------------------------------------------------------------- */

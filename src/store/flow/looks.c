@@ -19,10 +19,7 @@ enum err store_load_flow_fires(struct store_session *s, int shard, int n, struct
     return e ? err_wrap(ec, e, "read the fires of flows of shard %d", shard) : ERR_OK;
 }
 
-static int compare_fires(const void *a, const void *b)
-{
-    return compare_int64(&((const struct flow_fire *)a)->log_id, &((const struct flow_fire *)b)->log_id);
-}
+COMPARE_BY(compare_fires, struct flow_fire, log_id)
 
 /* Those of the fires, ascending by log id, that have a row without an end are marked in `open`. */
 static enum err find_open(struct store_session *s, const struct flow_fire *fires, size_t count, bool *open,

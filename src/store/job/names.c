@@ -6,10 +6,7 @@
 
 #include "store/conn/rows.h"
 
-static int compare_names(const void *a, const void *b)
-{
-    return compare_int64(&((const struct name_row *)a)->id, &((const struct name_row *)b)->id);
-}
+COMPARE_BY(compare_names, struct name_row, id)
 
 const struct name_row *names_find(const struct names *names, int64_t id)
 {

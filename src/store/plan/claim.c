@@ -216,12 +216,7 @@ struct doubt {
     const struct fire *fire;
 };
 
-static int compare_doubts(const void *a, const void *b)
-{
-    const struct doubt *x = a, *y = b;
-
-    return x->log_id < y->log_id ? -1 : x->log_id > y->log_id;
-}
+COMPARE_BY(compare_doubts, struct doubt, log_id)
 
 static struct doubt *list_doubts(const struct claim_job *jobs, size_t count, size_t *out_count)
 {

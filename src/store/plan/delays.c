@@ -160,12 +160,7 @@ static enum err look_for_later(struct store_session *s, const struct waiting *wa
     return e;
 }
 
-static int compare_states(const void *a, const void *b)
-{
-    const struct run_end *x = a, *y = b;
-
-    return compare_int64(&x->log_id, &y->log_id);
-}
+COMPARE_BY(compare_states, struct run_end, log_id)
 
 static enum err load_some(struct store_session *s, struct run_end *list, size_t count, struct errctx *ec)
 {

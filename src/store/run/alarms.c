@@ -250,11 +250,7 @@ enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_
     return e ? err_wrap(ec, e, "read log %" PRId64 " for its alarm", log_id) : ERR_OK;
 }
 
-void alarm_facts_fini(struct alarm_facts *facts)
-{
-    store_free_memory(facts->memory);
-    *facts = (struct alarm_facts){0};
-}
+FINI_BY(store_free_memory, alarm_facts, memory)
 
 enum err store_set_aside_failure(struct store_session *s, int64_t log_id, struct errctx *ec)
 {

@@ -27,10 +27,7 @@ struct log_row {
     bool ended_well;     /* by an entry of this batch: its job's children follow */
 };
 
-static int compare_rows(const void *a, const void *b)
-{
-    return compare_int64(&((const struct log_row *)a)->id, &((const struct log_row *)b)->id);
-}
+COMPARE_BY(compare_rows, struct log_row, id)
 
 /* ---- deciding ---------------------------------------------------------------------------------------------- */
 
@@ -210,14 +207,14 @@ static void read_row(struct log_row *row, const struct db_rows *rows)
 }
 
 /* Ascending, as store_lock_logs, and for the same reason. */
-static enum err lock_some(struct store_session *s, struct batch *b, const int64_t *ids, size_t count, struct errctx *ec)
+static enum err lock_some(struct store_session *s, struct batch *b, struct sql_value ids, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     enum err e = store_query(s, &rows, ec,
                              "SELECT id, trigger_code, handle_code, IF(handle_code > 0, LEFT(handle_msg, 11), "
                              "handle_msg), LEFT(trigger_msg, 100), COALESCE(" CALLBACK_PROVES_SENT
                              ", FALSE) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE",
-                             sql_list(ids, count));
+                             ids);
 
     while (!e && db_rows_next(rows))
         read_row(&b->rows[b->row_count++], rows);
@@ -230,7 +227,7 @@ static enum err lock_rows(struct store_session *s, struct batch *b, struct errct
     enum err e = ERR_OK;
 
     for (size_t at = 0; at < b->id_count && !e; at += STORE_LIST_MAX)
-        e = lock_some(s, b, b->ids + at, b->id_count - at < STORE_LIST_MAX ? b->id_count - at : STORE_LIST_MAX, ec);
+        e = lock_some(s, b, sql_part(b->ids, b->id_count, at), ec);
     return e;
 }
 

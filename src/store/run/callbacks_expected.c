@@ -28,10 +28,7 @@ struct expected {
     int64_t *ids; /* room for those of a statement */
 };
 
-static int compare_places(const void *a, const void *b)
-{
-    return compare_int64(&((const struct place *)a)->log_id, &((const struct place *)b)->log_id);
-}
+COMPARE_BY(compare_places, struct place, log_id)
 
 /* KINDS_MAX when there is no place for one more. */
 static size_t find_kind(struct expected *x, const struct callback_entry *entry)

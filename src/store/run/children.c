@@ -12,10 +12,7 @@
 
 /* ---- finding ----------------------------------------------------------------------------------------------- */
 
-static int compare_parents(const void *a, const void *b)
-{
-    return compare_int64(&((const struct parent *)a)->log_id, &((const struct parent *)b)->log_id);
-}
+COMPARE_BY(compare_parents, struct parent, log_id)
 
 const struct parent *parents_find(const struct parents *parents, int64_t log_id)
 {

@@ -22,8 +22,4 @@ enum err store_load_run(struct store_session *s, int64_t log_id, struct run_fact
     return ERR_OK;
 }
 
-void run_facts_fini(struct run_facts *facts)
-{
-    store_free_memory(facts->memory);
-    *facts = (struct run_facts){0};
-}
+FINI_BY(store_free_memory, run_facts, memory)

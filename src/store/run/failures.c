@@ -111,11 +111,10 @@ struct batch_memory {
     struct db_rows *logs; /* texts of the rows */
     int64_t *job_ids;     /* distinct, ascending */
     struct job_spec **jobs;
-    bool *group_exists;
-    bool *has_mail;
-    struct retry_wait {
-        int64_t wait_s, max_s;
-    } * waits; /* of each job */
+    struct job_facts {
+        bool has_mail, group_exists;
+        int64_t retry_wait_s, retry_wait_max_s;
+    } * facts; /* of each job */
     size_t job_count;
 };
 
@@ -132,9 +131,7 @@ void failed_batch_fini(struct failed_batch *batch)
         db_rows_destroy(m->logs);
         free(m->job_ids);
         free(m->jobs);
-        free(m->group_exists);
-        free(m->has_mail);
-        free(m->waits);
+        free(m->facts);
         free(m);
     }
     *batch = (struct failed_batch){0};
@@ -190,10 +187,8 @@ static enum err collect_jobs(struct failed_batch *batch, struct errctx *ec)
 
     m->job_ids = calloc(batch->count + 1, sizeof *m->job_ids);
     m->jobs = calloc(batch->count + 1, sizeof(struct job_spec *));
-    m->group_exists = calloc(batch->count + 1, sizeof *m->group_exists);
-    m->has_mail = calloc(batch->count + 1, sizeof *m->has_mail);
-    m->waits = calloc(batch->count + 1, sizeof *m->waits);
-    if (!m->job_ids || !m->jobs || !m->group_exists || !m->has_mail || !m->waits)
+    m->facts = calloc(batch->count + 1, sizeof *m->facts);
+    if (!m->job_ids || !m->jobs || !m->facts)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < batch->count; i++)
         m->job_ids[i] = batch->rows[i].job_id;
@@ -223,9 +218,8 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
         int64_t *at = bsearch(&id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
         if (!at)
             continue;
-        m->has_mail[at - m->job_ids] = !str_is_blank(db_text(rows, 1));
-        m->group_exists[at - m->job_ids] = db_text(rows, 2) != NULL;
-        m->waits[at - m->job_ids] = (struct retry_wait){db_int(rows, 3), db_int(rows, 4)};
+        m->facts[at - m->job_ids] = (struct job_facts){!str_is_blank(db_text(rows, 1)), db_text(rows, 2) != NULL,
+                                                       db_int(rows, 3), db_int(rows, 4)};
         waits += db_int(rows, 3) > 0;
     }
     db_rows_destroy(rows);
@@ -234,12 +228,13 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
     for (size_t i = 0; i < batch->count && !e; i++) {
         struct failed_row *row = &batch->rows[i];
         int64_t *at = bsearch(&row->job_id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
+        const struct job_facts *facts = &m->facts[at - m->job_ids];
         row->job = m->jobs[at - m->job_ids];
-        row->has_mail = m->has_mail[at - m->job_ids];
-        row->group_exists = m->group_exists[at - m->job_ids];
+        row->has_mail = facts->has_mail;
+        row->group_exists = facts->group_exists;
         if (room >= (int64_t)batch->count) {
-            row->retry_wait_s = m->waits[at - m->job_ids].wait_s;
-            row->retry_wait_max_s = m->waits[at - m->job_ids].max_s;
+            row->retry_wait_s = facts->retry_wait_s;
+            row->retry_wait_max_s = facts->retry_wait_max_s;
         }
     }
     return e;

@@ -268,11 +268,7 @@ enum err store_search_runs(struct store_session *s, const struct run_query *quer
     return e ? err_wrap(ec, e, "look for runs") : ERR_OK;
 }
 
-void run_ids_fini(struct run_ids *ids)
-{
-    free(ids->ids);
-    *ids = (struct run_ids){0};
-}
+FINI_BY(free, run_ids, ids)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 

@@ -191,14 +191,13 @@ static enum err write_whole(struct store_session *s, const struct fire_result **
                                        .equal = write_equal,
                                        .different = write_different,
                                        .measure = measure_message};
-    enum err e = ERR_OK;
+    enum err e;
 
     for (size_t i = 0; i < count; i++)
         ids[i] = rows[i]->log_id;
     qsort(rows, count, sizeof(struct fire_result *), compare_results);
     qsort(ids, count, sizeof *ids, compare_int64);
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
-        e = store_lock_logs(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, ec);
+    e = store_lock_logs(s, ids, count, ec);
     return e ? e : store_write_grouped(s, &how, (const void **)rows, count, NULL, ec);
 }
 
