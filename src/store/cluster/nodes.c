@@ -14,27 +14,16 @@
 
 /* ---- nodes --------------------------------------------------------------------------------------------------- */
 
-static bool find_asked(const struct store_session *s, const struct db_rows *row, void *item)
-{
-    struct cluster_view *view = item;
-
-    (void)s;
-    view->known = db_text(row, 5) != NULL;
-    if (!db_text(row, 6))
-        view->release_shard = -1;
-    return true;
-}
-
 enum err store_load_cluster(struct store_session *s, const char *incarnation, struct cluster_view *out,
                             struct errctx *ec)
 {
-    static const struct row_type views = ROWS_AND(
-        struct cluster_view, find_asked,
-        FIELDS(struct cluster_view, now_ms, shards, wish.shards, wish.last_s, wish.tries, drain, release_shard));
+    static const struct row_type views =
+        ROWS(struct cluster_view, FIELDS(struct cluster_view, now_ms, shards, wish.shards, wish.last_s, wish.tries,
+                                         known, drain, release_shard));
 
     store_sql(s,
-              "SELECT " STORE_NOW_MS
-              ", c.shards, r.shards, r.last_s, r.tries, n.drain, n.release_shard FROM (SELECT 1 AS one) o LEFT JOIN "
+              "SELECT " STORE_NOW_MS ", c.shards, r.shards, r.last_s, r.tries, n.incarnation IS NOT NULL, n.drain, "
+              "COALESCE(n.release_shard, -1) FROM (SELECT 1 AS one) o LEFT JOIN "
               "shardwheel_cluster c ON c.id = 1 LEFT JOIN shardwheel_reshard r ON r.id = 1 LEFT JOIN shardwheel_node n "
               "ON n.incarnation = ?",
               incarnation);

@@ -21,26 +21,12 @@ const char *flow_run_state_name(int64_t state)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* What a state of a newer release means is not known: the row is left out. */
-#define KNOWN(name, type, states)                                                                                      \
-    static bool name(const struct store_session *s, const struct db_rows *row, void *item)                             \
-    {                                                                                                                  \
-        const struct type *known = item;                                                                               \
-        (void)s;                                                                                                       \
-        (void)row;                                                                                                     \
-        return known->state >= 0 && known->state < (states);                                                           \
-    }
-KNOWN(is_known_run, flow_run_row, FLOW_RUN_STATES)
-KNOWN(is_known_tick, flow_tick, FLOW_RUN_STATES)
-KNOWN(is_known_step, flow_step_view, FLOW_STATES)
-KNOWN(is_known_item, flow_item_view, FLOW_STATES)
-#undef KNOWN
-
+/* What a state of a newer release means is not known: the row is left out, as are such steps and items. */
 static const struct row_type rows_of_runs =
-    ROWS_AND(struct flow_run_row, is_known_run,
-             FIELDS(struct flow_run_row, id, flow_id, flow_name, version, state, kind, due_s, parent_run, parent_step,
-                    depth, who, created_ms, started_ms, ended_ms, late_told),
-             NULL_TEXTS(struct flow_run_row, message, parameters));
+    ROWS(struct flow_run_row,
+         FIELDS(struct flow_run_row, id, flow_id, flow_name, version, state, kind, due_s, parent_run, parent_step,
+                depth, who, created_ms, started_ms, ended_ms, late_told),
+         NULL_TEXTS(struct flow_run_row, message, parameters));
 
 STORE_LIST_FINI(flow_run_rows, rows)
 
@@ -58,8 +44,9 @@ static enum err load_runs(struct store_session *s, const int64_t *ids, size_t co
         sql_puts(q, "r.parameters");
     sql_put(
         q,
-        " FROM shardwheel_flow_run r JOIN shardwheel_flow f ON f.id = r.flow_id WHERE r.id IN (?) ORDER BY r.id DESC",
-        sql_list(ids, count));
+        " FROM shardwheel_flow_run r JOIN shardwheel_flow f ON f.id = r.flow_id WHERE r.id IN (?) AND r.state BETWEEN "
+        "0 AND ? ORDER BY r.id DESC",
+        sql_list(ids, count), FLOW_RUN_STATES - 1);
     return store_read_list(s, &rows_of_runs, out, ec);
 }
 
@@ -155,7 +142,7 @@ enum err store_load_flow_ticks(struct store_session *s, const int64_t *flow_ids,
                                size_t *out_count, struct errctx *ec)
 {
     static const struct row_type ticks =
-        ROWS_AND(struct flow_tick, is_known_tick, FIELDS(struct flow_tick, flow_id, id, state, started_ms, ended_ms));
+        ROWS(struct flow_tick, FIELDS(struct flow_tick, flow_id, id, state, started_ms, ended_ms));
     struct row_list list = {0};
     enum err e = ERR_OK;
 
@@ -204,22 +191,22 @@ STORE_LIST_FINI(flow_step_views, rows)
 enum err store_load_flow_steps(struct store_session *s, int64_t run_id, struct flow_step_views *out, struct errctx *ec)
 {
     static const struct row_type steps =
-        ROWS_AND(struct flow_step_view, is_known_step,
-                 FIELDS(struct flow_step_view, step, state, log_id, child_run, tries, wake_ms, started_ms, ended_ms),
-                 SECONDS(struct flow_step_view, code, FLOW_NO_NUMBER),
-                 NULL_TEXTS(struct flow_step_view, address, result, message),
-                 SECONDS(struct flow_step_view, items, FLOW_NO_NUMBER),
-                 SECONDS(struct flow_step_view, items_begun, FLOW_NO_NUMBER),
-                 SECONDS(struct flow_step_view, items_ended, FLOW_NO_NUMBER),
-                 SECONDS(struct flow_step_view, items_failed, FLOW_NO_NUMBER),
-                 NULL_TEXTS(struct flow_step_view, who, remark, param));
+        ROWS(struct flow_step_view,
+             FIELDS(struct flow_step_view, step, state, log_id, child_run, tries, wake_ms, started_ms, ended_ms),
+             SECONDS(struct flow_step_view, code, FLOW_NO_NUMBER),
+             NULL_TEXTS(struct flow_step_view, address, result, message),
+             SECONDS(struct flow_step_view, items, FLOW_NO_NUMBER),
+             SECONDS(struct flow_step_view, items_begun, FLOW_NO_NUMBER),
+             SECONDS(struct flow_step_view, items_ended, FLOW_NO_NUMBER),
+             SECONDS(struct flow_step_view, items_failed, FLOW_NO_NUMBER),
+             NULL_TEXTS(struct flow_step_view, who, remark, param));
 
     store_sql(s,
               "SELECT t.step, t.state, t.log_id, t.child_run, t.tries, t.wake_ms, t.started_ms, t.ended_ms, t.code, "
               "t.address, t.result, t.message, t.items, t.items_begun, t.items_ended, t.items_failed, t.who, t.remark, "
               "l.executor_param FROM shardwheel_flow_step t LEFT JOIN xxl_job_log l ON l.id = t.log_id WHERE "
-              "t.run_id = ? ORDER BY t.step",
-              run_id);
+              "t.run_id = ? AND t.state BETWEEN 0 AND ? ORDER BY t.step",
+              run_id, FLOW_STATES - 1);
     enum err e = store_read_list(s, &steps, out, ec);
     return e ? err_wrap(ec, e, "read the steps of flow run %" PRId64, run_id) : ERR_OK;
 }
@@ -229,22 +216,20 @@ STORE_LIST_FINI(flow_item_views, rows)
 enum err store_list_flow_items(struct store_session *s, int64_t run_id, int64_t step, unsigned states, int64_t from,
                                int64_t limit, struct flow_item_views *out, struct errctx *ec)
 {
-    static const struct row_type items =
-        ROWS_AND(struct flow_item_view, is_known_item,
-                 FIELDS(struct flow_item_view, item, state, log_id, tries, wake_ms, started_ms, ended_ms),
-                 SECONDS(struct flow_item_view, code, FLOW_NO_NUMBER),
-                 NULL_TEXTS(struct flow_item_view, address, result, message));
-    struct sqlbuf *q =
-        store_sql(s,
-                  "SELECT item, state, log_id, tries, wake_ms, started_ms, ended_ms, code, address, "
-                  "result, message FROM shardwheel_flow_item WHERE run_id = ? AND step = ? AND item >= ?",
-                  run_id, step, from);
+    static const struct row_type items = ROWS(
+        struct flow_item_view, FIELDS(struct flow_item_view, item, state, log_id, tries, wake_ms, started_ms, ended_ms),
+        SECONDS(struct flow_item_view, code, FLOW_NO_NUMBER),
+        NULL_TEXTS(struct flow_item_view, address, result, message));
+    struct sqlbuf *q = store_sql(
+        s,
+        "SELECT item, state, log_id, tries, wake_ms, started_ms, ended_ms, code, address, "
+        "result, message FROM shardwheel_flow_item WHERE run_id = ? AND step = ? AND item >= ? AND state IN (NULL",
+        run_id, step, from);
 
-    sql_puts(q, states ? " AND state IN (-1" : "");
-    for (int64_t state = 0; state < FLOW_STATES && states; state++)
-        if (states & 1u << state)
+    for (int64_t state = 0; state < FLOW_STATES; state++)
+        if (!states || states & 1u << state)
             sql_put(q, ", ?", state);
-    sql_put(q, "? ORDER BY item LIMIT ?", sql_word(states ? ")" : ""), limit);
+    sql_put(q, ") ORDER BY item LIMIT ?", limit);
     enum err e = store_read_list(s, &items, out, ec);
     return e ? err_wrap(ec, e, "list the items of flow run %" PRId64, run_id) : ERR_OK;
 }

@@ -66,15 +66,6 @@ static enum err read_steps(struct store_session *s, struct flow_batch *batch, st
     return e;
 }
 
-static bool finish_end(const struct store_session *s, const struct db_rows *row, void *item)
-{
-    struct flow_fire_end *end = item;
-
-    (void)s;
-    end->gone = !db_text(row, 4);
-    return true;
-}
-
 static int compare_ends(const void *a, const void *b)
 {
     const struct flow_fire_end *x = a, *y = b;
@@ -87,17 +78,16 @@ static int compare_ends(const void *a, const void *b)
 static enum err read_ends(struct store_session *s, const struct flow_move_order *order, struct flow_batch *batch,
                           struct errctx *ec)
 {
-    static const struct row_type ends =
-        ROWS_AND(struct flow_fire_end, finish_end,
-                 FIELDS(struct flow_fire_end, run_id, log_id, step, item, trigger_code, handle_code),
-                 NULL_TEXTS(struct flow_fire_end, address, said));
+    static const struct row_type ends = ROWS(
+        struct flow_fire_end, FIELDS(struct flow_fire_end, run_id, log_id, step, item, gone, trigger_code, handle_code),
+        NULL_TEXTS(struct flow_fire_end, address, said));
     enum err e = ERR_OK;
 
     for (size_t at = 0; at < order->ended_count && !e; at += STORE_LIST_MAX) {
         store_sql(s,
-                  "SELECT f.run_id, f.log_id, f.step, f.item, l.trigger_code, l.handle_code, l.executor_address, "
-                  "l.handle_msg FROM shardwheel_flow_fire f LEFT "
-                  "JOIN xxl_job_log l ON l.id = f.log_id WHERE f.log_id IN (?) AND (l.id IS NULL OR l.handle_code <> ? "
+                  "SELECT f.run_id, f.log_id, f.step, f.item, l.id IS NULL, l.trigger_code, l.handle_code, "
+                  "l.executor_address, l.handle_msg FROM shardwheel_flow_fire f LEFT JOIN xxl_job_log l ON "
+                  "l.id = f.log_id WHERE f.log_id IN (?) AND (l.id IS NULL OR l.handle_code <> ? "
                   "OR l.trigger_code NOT IN (?, ?))",
                   sql_part(order->ended_logs, order->ended_count, at), CODE_OPEN, CODE_OPEN, CODE_OK);
         e = store_append_list(s, &ends, &batch->ends, ec);

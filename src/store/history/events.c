@@ -74,14 +74,6 @@ enum err store_write_event_once(struct store_session *s, const struct event_row 
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static bool find_shard(const struct store_session *s, const struct db_rows *row, void *item)
-{
-    (void)s;
-    if (!db_text(row, 5))
-        ((struct event_row *)item)->shard = -1;
-    return true;
-}
-
 static void put_filter(struct sqlbuf *q, const struct event_filter *f, struct history_place place)
 {
     if (f->kind)
@@ -102,13 +94,12 @@ static void put_filter(struct sqlbuf *q, const struct event_filter *f, struct hi
 enum err store_load_events(struct store_session *s, const struct event_filter *filter, struct history_place place,
                            size_t max, int limit_ms, struct event_page *out, struct errctx *ec)
 {
-    static const struct row_type events =
-        ROWS_AND(struct event_row, find_shard,
-                 FIELDS(struct event_row, id, at_ms, until_ms, kind, node, shard, job_id, job_group, detail),
-                 NULL_TEXTS(struct event_row, data));
+    static const struct row_type events = ROWS(
+        struct event_row, FIELDS(struct event_row, id, at_ms, until_ms, kind, node, shard, job_id, job_group, detail),
+        NULL_TEXTS(struct event_row, data));
     struct sqlbuf *q = store_start_limited(s, limit_ms,
-                                           "id, at_ms, until_ms, kind, node, shard, job_id, job_group, detail, "
-                                           "data_json FROM shardwheel_event WHERE 1 = 1");
+                                           "id, at_ms, until_ms, kind, node, COALESCE(shard, -1), job_id, job_group, "
+                                           "detail, data_json FROM shardwheel_event WHERE 1 = 1");
 
     put_filter(q, filter, place);
     store_put_history_order(q, max);

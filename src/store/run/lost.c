@@ -42,16 +42,6 @@ static enum err find_step(struct store_session *s, int64_t *after_id, int64_t *u
 }
 
 /* One that has not been sent tells how far the rows were looked at, and nothing else: it has no address. */
-static bool mark_unsent(const struct store_session *s, const struct db_rows *row, void *item)
-{
-    struct open_run *run = item;
-
-    (void)s;
-    if (db_int(row, 1) != 200)
-        run->address = NULL;
-    return true;
-}
-
 static void keep_sent(struct open_runs *runs, size_t max, int64_t until_id)
 {
     size_t kept = 0;
@@ -66,17 +56,18 @@ static void keep_sent(struct open_runs *runs, size_t max, int64_t until_id)
 enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t until_id, size_t max,
                               struct open_runs *out, struct errctx *ec)
 {
-    static const struct row_type rows = ROWS_AND(
-        struct open_run, mark_unsent, FIELDS(struct open_run, id), SKIP, FIELDS(struct open_run, job_id, group),
-        TIME(struct open_run, triggered_s, INT64_MIN), FIELDS(struct open_run, address));
+    static const struct row_type rows =
+        ROWS(struct open_run, FIELDS(struct open_run, id, job_id, group), TIME(struct open_run, triggered_s, INT64_MIN),
+             NULL_TEXTS(struct open_run, address));
     const char *index = store_features(s)->log_handle_code_name;
     enum err e = *index ? ERR_OK : find_step(s, &after_id, &until_id, ec);
 
     if (!e) {
-        store_sql(s,
-                  "SELECT id, trigger_code, job_id, job_group, trigger_time, executor_address FROM xxl_job_log "
-                  "FORCE INDEX (?) WHERE handle_code = 0 AND id > ? AND id <= ? ORDER BY id LIMIT ?",
-                  sql_word(*index ? index : "PRIMARY"), after_id, until_id, max);
+        store_sql(
+            s,
+            "SELECT id, job_id, job_group, trigger_time, IF(trigger_code = 200, COALESCE(executor_address, ''), "
+            "NULL) FROM xxl_job_log FORCE INDEX (?) WHERE handle_code = 0 AND id > ? AND id <= ? ORDER BY id LIMIT ?",
+            sql_word(*index ? index : "PRIMARY"), after_id, until_id, max);
         e = store_read_list(s, &rows, out, ec);
     }
     if (e)
@@ -253,8 +244,8 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
     if (!e)
         e = load_resending(s, job_ids, count, &resending, &resending_count, ec);
     /* All of them first, ascending: two statements would lock them in no order. */
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
-        e = store_lock_logs(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, ec);
+    if (!e)
+        e = store_lock_logs(s, ids, count, ec);
     for (size_t i = 0; i < count && !e; i++)
         if (bsearch(&job_ids[i], resending, resending_count, sizeof *resending, compare_int64))
             some[resent++] = ids[i];
