@@ -85,5 +85,7 @@ int chooser_find_look(const struct chooser *c, int64_t now_mono_ms, int64_t *unt
 void chooser_plan(struct chooser *c, const struct sight *sight, int64_t now_mono_ms, struct plan *out);
 /* The server in use answers. */
 bool chooser_is_fine(const struct chooser *c);
+/* What it said is that of the server in use, and good enough. */
+bool chooser_is_good(const struct chooser *c, const struct host_facts *f);
 
 #endif
