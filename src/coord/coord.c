@@ -76,13 +76,7 @@ enum err coord_create(const struct coord_opts *opts, const struct clock *clock, 
     mutex_init(&c->lock, LOCK_COORD);
     cond_init(&c->wake);
     cond_init(&c->started);
-    c->shards = opts->shards;
-    c->session_timeout_ms = opts->session_timeout_ms;
-    c->max_hold_ms = opts->max_hold_ms;
-    c->in_background = opts->in_background;
-    c->store = opts->store;
-    c->changed = opts->changed;
-    c->arg = opts->arg;
+    c->opts = *opts;
     c->clock = clock;
     c->counters = counters;
     c->able = true;
@@ -136,7 +130,7 @@ enum err coord_start(struct coord *c, struct errctx *ec)
 
     if (e)
         return err_wrap(ec, e, "coordination");
-    if (c->in_background && c->servers)
+    if (c->opts.in_background && c->servers)
         return ERR_OK;
     mutex_lock(&c->lock);
     while (!c->start_done && cond_wait_until(&c->started, &c->lock, deadline))
@@ -180,7 +174,7 @@ struct coord_grant coord_get_grant(struct coord *c, int shard)
 {
     struct coord_grant grant;
 
-    assert(shard >= 0 && shard < c->shards);
+    assert(shard >= 0 && shard < c->opts.shards);
     mutex_lock(&c->lock);
     grant = c->seats[shard].grant;
     mutex_unlock(&c->lock);
@@ -191,7 +185,7 @@ void coord_release(struct coord *c, int shard, uint64_t serial)
 {
     struct seat_view *s = &c->seats[shard];
 
-    assert(shard >= 0 && shard < c->shards);
+    assert(shard >= 0 && shard < c->opts.shards);
     mutex_lock(&c->lock);
     if (s->grant.wish != COORD_NOT_OURS && s->grant.serial == serial) {
         s->grant.wish = COORD_NOT_OURS;
@@ -205,7 +199,7 @@ void coord_release(struct coord *c, int shard, uint64_t serial)
 
 void coord_rotate(struct coord *c, int shard)
 {
-    assert(shard >= 0 && shard < c->shards);
+    assert(shard >= 0 && shard < c->opts.shards);
     mutex_lock(&c->lock);
     c->seats[shard].rotate = true;
     c->poked = true;

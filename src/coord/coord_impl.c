@@ -42,7 +42,7 @@ void coord_publish(struct coord *c, const struct coord_view *view)
     size_t count = 0;
 
     mutex_lock(&c->lock);
-    for (int k = 0; k < c->shards; k++) {
+    for (int k = 0; k < c->opts.shards; k++) {
         struct seat_view *s = &c->seats[k];
         struct coord_grant grant = view->get(view->arg, k);
 
@@ -61,8 +61,8 @@ void coord_publish(struct coord *c, const struct coord_view *view)
     mutex_unlock(&c->lock);
     counters_set(c->counters, COUNTER_COORD_UP, view->connected);
     counters_set(c->counters, COUNTER_NODES_LIVE, view->nodes);
-    for (size_t i = 0; c->changed && i < count; i++)
-        c->changed(c->arg, c->news[i]);
+    for (size_t i = 0; c->opts.changed && i < count; i++)
+        c->opts.changed(c->opts.arg, c->news[i]);
 }
 
 void coord_end_start(struct coord *c, enum err result, const struct errctx *ec)

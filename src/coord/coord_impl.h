@@ -30,21 +30,15 @@ struct coord_view {
 };
 
 struct coord {
-    int shards;                            /* [const] */
-    char *node_name;                       /* [const] */
-    char *servers;                         /* [const] in the library's form; NULL: standalone */
-    char *base_path;                       /* [const] with the path of the list of servers before it */
-    char *member_data;                     /* [const] */
-    int64_t session_timeout_ms;            /* [const] */
-    int64_t max_hold_ms;                   /* [const] */
-    bool in_background;                    /* [const] */
-    struct store *store;                   /* [const] not owned */
-    void (*changed)(void *arg, int shard); /* [const] may be NULL */
-    void *arg;                             /* [const] */
-    const struct clock *clock;             /* [const] */
-    struct counters *counters;             /* [const] may be NULL */
-    struct thread thread;                  /* [const] between start and join */
-    int *news;                             /* [loop] room for the shards to be told of */
+    char *node_name;           /* [const] */
+    char *servers;             /* [const] in the library's form; NULL: standalone */
+    char *base_path;           /* [const] with the path of the list of servers before it */
+    char *member_data;         /* [const] */
+    struct coord_opts opts;    /* [const] its texts are void: those below count; `changed` may be NULL */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] may be NULL */
+    struct thread thread;      /* [const] between start and join */
+    int *news;                 /* [loop] room for the shards to be told of */
 
     struct mutex lock;         /* rank LOCK_COORD; never held across a call out of this area */
     struct cond wake;          /* with lock: something for the provider */

@@ -27,13 +27,13 @@ struct standalone {
 static enum err take_lock(struct standalone *s, struct errctx *ec)
 {
     struct store_session *session = NULL;
-    enum err e = store_take_session(s->c->store, SESSION_NORMAL, &session, ec);
+    enum err e = store_take_session(s->c->opts.store, SESSION_NORMAL, &session, ec);
 
     if (e)
         return e;
     e = store_lock_standalone(session, ec);
     if (e) {
-        store_give_session(s->c->store, session);
+        store_give_session(s->c->opts.store, session);
         return e;
     }
     s->session = session;
@@ -58,7 +58,7 @@ static bool begin(struct standalone *s, struct coord_news *news)
     if (e)
         return false;
     counters_add(c->counters, COUNTER_COORD_SESSIONS, 1);
-    log_info("coord", "event=standalone shards=%d", c->shards);
+    log_info("coord", "event=standalone shards=%d", c->opts.shards);
     return !news->stopping;
 }
 
@@ -74,7 +74,7 @@ static void check_lock(struct standalone *s)
         e = store_check_standalone(s->session, &held, &ec);
         if (e == ERR_OK && held)
             return;
-        store_give_session(s->c->store, s->session);
+        store_give_session(s->c->opts.store, s->session);
         s->session = NULL;
     }
     if (!s->lost)
@@ -96,7 +96,7 @@ static void check_lock(struct standalone *s)
             log_error("coord",
                       "event=standalone_lock_foreign shards=%d hint=\"another standalone node works on this database: "
                       "stop one of the two\"",
-                      s->c->shards);
+                      s->c->opts.shards);
         }
     } else {
         s->foreign_since_mono_ms = 0; /* nobody can tell who has it */
@@ -131,7 +131,7 @@ static void turn(struct standalone *s, const struct coord_news *news)
 {
     int held = 0;
 
-    for (int k = 0; k < s->c->shards; k++) {
+    for (int k = 0; k < s->c->opts.shards; k++) {
         settle_shard(s, k, news);
         held += s->grants[k].wish != COORD_NOT_OURS;
     }
@@ -142,7 +142,7 @@ static void turn(struct standalone *s, const struct coord_news *news)
 
 void standalone_run(struct coord *c)
 {
-    struct standalone s = {.c = c, .grants = calloc((size_t)c->shards, sizeof *s.grants)};
+    struct standalone s = {.c = c, .grants = calloc((size_t)c->opts.shards, sizeof *s.grants)};
     struct coord_news news;
     int64_t check_mono_ms;
 
@@ -164,6 +164,6 @@ void standalone_run(struct coord *c)
             coord_wait(c, check_mono_ms, &news);
         }
     }
-    store_give_session(c->store, s.session);
+    store_give_session(c->opts.store, s.session);
     free(s.grants);
 }

@@ -42,7 +42,7 @@ static void open_session(struct provider *p, int64_t now_mono_ms)
     struct coord *c = p->c;
     struct errctx ec = {0};
     struct zk_opts opts = {.servers = c->servers,
-                           .session_timeout_ms = c->session_timeout_ms,
+                           .session_timeout_ms = c->opts.session_timeout_ms,
                            .generation = ++p->generation,
                            .clock = c->clock,
                            .post = coord_post_event,
@@ -54,7 +54,7 @@ static void open_session(struct provider *p, int64_t now_mono_ms)
     p->was_connected = false;
     p->lease_over = false;
     p->lost_mono_ms = now_mono_ms;
-    p->timeout_ms = c->session_timeout_ms;
+    p->timeout_ms = c->opts.session_timeout_ms;
     if (zk_open(&opts, &p->zk, &ec)) {
         p->zk = NULL;
         p->reopen_mono_ms = now_mono_ms + REOPEN_MS;
@@ -162,7 +162,7 @@ static struct coord_grant get_grant(void *arg, int shard)
 
 static void take_releases(struct provider *p, int64_t now_mono_ms)
 {
-    for (int k = 0; k < p->c->shards; k++) {
+    for (int k = 0; k < p->c->opts.shards; k++) {
         uint64_t serial = coord_take_released(p->c, k);
 
         if (serial)
@@ -198,11 +198,11 @@ static void turn(struct provider *p, struct coord_news *news)
 void zookeeper_run(struct coord *c)
 {
     struct provider p = {.c = c, .reopen_mono_ms = INT64_MIN};
-    struct engine_opts opts = {.shards = c->shards,
+    struct engine_opts opts = {.shards = c->opts.shards,
                                .node_name = c->node_name,
                                .base_path = c->base_path,
                                .member_data = c->member_data,
-                               .max_hold_ms = c->max_hold_ms,
+                               .max_hold_ms = c->opts.max_hold_ms,
                                .jitter_seed = (uint64_t)clock_wall_us(c->clock),
                                .ask = ask_zk,
                                .arg = &p};
