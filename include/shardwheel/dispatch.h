@@ -32,8 +32,8 @@ struct dispatch_opts {
     int per_address;       /* the most requests under way at one address; 4 while it is slow */
     size_t queue_max;      /* fires taken in and not ended; beyond it a fire ends as failed "too many fires waiting" */
     size_t results_max;    /* requests under way and results not yet written; beyond it no new request is sent */
-    const char *node_name; /* shown in trigger_msg */
-    const char *admin_ip;  /* shown in trigger_msg */
+    const char *node_name; /* shown in trigger_msg, as the next; both outlive dispatch */
+    const char *admin_ip;
     struct access_box *access; /* set before the first submission; outlives dispatch */
     struct message_style style;
     bool bean_only;                                   /* jobs of other glue types are not sent */

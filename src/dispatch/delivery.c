@@ -170,12 +170,12 @@ static char *make_message(const struct post_office *office, const struct deliver
 {
     struct buf message = {0};
     struct message_facts facts = {
-        .style = office->style,
+        .style = office->opts.style,
         .fire = d->fire,
         .job = d->fire->job,
         .group = d->group,
-        .node_name = office->node_name,
-        .admin_ip = office->admin_ip,
+        .node_name = office->opts.node_name,
+        .admin_ip = office->opts.admin_ip,
         .address = d->address,
         .code = code,
         .from_executor = outcome == DELIVERY_DELIVERED || outcome == DELIVERY_REFUSED,

@@ -13,6 +13,7 @@
 #define DISPATCH_DELIVERY_H
 
 #include "shardwheel/counters.h"
+#include "shardwheel/dispatch.h"
 #include "shardwheel/executor/access.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/job.h"
@@ -78,29 +79,18 @@ void delivery_list_remove(struct delivery_list *list, struct delivery *d);      
 void delivery_list_join(struct delivery_list *list, struct delivery_list *more); /* `more` ends empty */
 
 struct post_office {
-    struct registry *registry;                        /* [const] */
-    const struct clock *clock;                        /* [const] */
-    struct resolver *resolver;                        /* [const] */
-    struct watch *watch;                              /* [const] of the loops; NULL: none */
-    const struct executor_networks *networks;         /* [const] */
-    struct counters *counters;                        /* [const] */
-    struct results *results;                          /* [const] */
-    struct message_style style;                       /* [const] */
-    const char *node_name;                            /* [const] */
-    const char *admin_ip;                             /* [const] */
-    int per_address;                                  /* [const] */
-    bool bean_only;                                   /* [const] */
-    size_t queue_max;                                 /* [const] */
-    size_t results_max;                               /* [const] */
-    void (*sent)(void *arg, int shard, size_t count); /* [const] */
-    void *sent_arg;                                   /* [const] */
-    _Atomic size_t open;                              /* [atomic] deliveries without a committed result */
-    _Atomic size_t unended;                           /* [atomic] deliveries without a result */
-    _Atomic size_t room_used;                         /* [atomic] requests under way and results not yet committed */
-    _Atomic int64_t sending_mono_ms;                  /* [atomic] when a loop last sent while more was due */
-    _Atomic bool draining;                            /* [atomic] set once: nothing new is sent */
-    struct loop **loops;                              /* [const] once they run; by hash of the address */
-    size_t loop_count;                                /* [const] */
+    struct registry *registry;       /* [const] */
+    const struct clock *clock;       /* [const] */
+    struct counters *counters;       /* [const] */
+    struct results *results;         /* [const] */
+    struct dispatch_opts opts;       /* [const] */
+    _Atomic size_t open;             /* [atomic] deliveries without a committed result */
+    _Atomic size_t unended;          /* [atomic] deliveries without a result */
+    _Atomic size_t room_used;        /* [atomic] requests under way and results not yet committed */
+    _Atomic int64_t sending_mono_ms; /* [atomic] when a loop last sent while more was due */
+    _Atomic bool draining;           /* [atomic] set once: nothing new is sent */
+    struct loop **loops;             /* [const] once they run; by hash of the address */
+    size_t loop_count;               /* [const] */
 };
 
 /* Takes a reference of the batch; the fire is taken on success only. NULL when out of memory. */

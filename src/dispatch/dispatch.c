@@ -22,8 +22,6 @@
 
 struct dispatch {
     struct post_office office; /* [const] but for its counts */
-    char *node_name;           /* [const] */
-    char *admin_ip;            /* [const] */
     struct routes *routes;     /* [ring] the thread that calls dispatch_submit */
     size_t held_at;            /* [const] so many requests under way and results: nothing more goes out */
     bool full;                 /* [ring] there was no room, and it was logged */
@@ -31,7 +29,6 @@ struct dispatch {
     size_t loop_count;         /* [const] */
     struct mutex lock;         /* rank LOCK_DISPATCH */
     struct cond all_done;      /* with lock */
-    struct access_box *access; /* [const] */
     struct log_limit drop_log; /* [atomic] */
     struct mutex
         direct_lock;       /* rank LOCK_DISPATCH; never together with `lock`; held for one pick, which calls nobody */
@@ -42,7 +39,7 @@ struct dispatch {
 
 static void end_at_once(struct dispatch *d, struct delivery *delivery, const char *reason, struct result_list *ended)
 {
-    d->office.sent(d->office.sent_arg, delivery->fire->shard, 1);
+    d->office.opts.sent(d->office.opts.arg, delivery->fire->shard, 1);
     delivery->counted_sent = true;
     delivery_end(&d->office, delivery, DELIVERY_FAILED, CODE_FAILED, reason);
     result_list_add(ended, &delivery->result);
@@ -92,14 +89,14 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, choose
     /* relaxed: a bound that may be off by what other threads end right now. */
     if (choice.ask && !delivery->asking) {
         end_at_once(d, delivery, "not sent: out of memory", ended);
-    } else if (d->office.bean_only && strcmp(delivery->fire->job->glue_type, "BEAN") != 0) {
+    } else if (d->office.opts.bean_only && strcmp(delivery->fire->job->glue_type, "BEAN") != 0) {
         end_at_once(d, delivery, "not sent: GLUE is switched off (shardwheel.glue=bean-only)", ended);
     } else if (!choice.ask && !choice.address) {
         delivery->away = delivery->group && delivery->group->count == 0;
         end_at_once(d, delivery, choice.reason, ended);
     } else if (!choice.ask && !request_is_address(choice.address)) {
         end_at_once(d, delivery, "not sent: the address is no http URL", ended);
-    } else if (atomic_load_explicit(&d->office.unended, memory_order_relaxed) > d->office.queue_max) {
+    } else if (atomic_load_explicit(&d->office.unended, memory_order_relaxed) > d->office.opts.queue_max) {
         end_at_once(d, delivery, "not sent: too many fires waiting", ended);
     } else {
         if (choice.ask) /* the loop of the first one, where it begins to ask */
@@ -118,14 +115,14 @@ static void give_up_fire(struct dispatch *d, struct fire *fire)
     log_limited(&d->drop_log, d->office.clock, LOG_ERROR, "dispatch",
                 "event=fire_dropped reason=out_of_memory job=%lld log=%lld", (long long)fire->job_id,
                 (long long)fire->log_id);
-    d->office.sent(d->office.sent_arg, fire->shard, 1);
+    d->office.opts.sent(d->office.opts.arg, fire->shard, 1);
     counters_add(d->office.counters, COUNTER_FIRES_FAILED, 1);
     fire_destroy(fire);
 }
 
 static struct batch *begin_batch(struct dispatch *d, int64_t deadline_boot_ms, int64_t asked_wall_us)
 {
-    struct executor_access *access = access_box_get(d->access);
+    struct executor_access *access = access_box_get(d->office.opts.access);
     struct batch *batch = access ? batch_create(&d->office, access, deadline_boot_ms, asked_wall_us) : NULL;
 
     executor_access_unref(access);
@@ -293,7 +290,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
                          const struct clock *clock, struct counters *counters, struct dispatch **out, struct errctx *ec)
 {
     struct dispatch *d;
-    enum err e = ERR_OK;
+    enum err e;
 
     if (opts->threads < 1 || opts->per_address < 1 || opts->queue_max < 1 || opts->results_max < 1)
         return err_set(ec, ERR_INPUT,
@@ -304,35 +301,20 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
     mutex_init(&d->lock, LOCK_DISPATCH);
     mutex_init(&d->direct_lock, LOCK_DISPATCH);
     cond_init(&d->all_done);
-    d->node_name = str_copy(opts->node_name ? opts->node_name : "");
-    d->admin_ip = str_copy(opts->admin_ip ? opts->admin_ip : "");
-    d->access = opts->access;
-    if (!d->node_name || !d->admin_ip)
-        e = err_set(ec, ERR_NOMEM, "out of memory for dispatch");
     d->office = (struct post_office){
         .registry = registry,
         .results = results,
         .clock = clock,
         .counters = counters,
-        .style = opts->style,
-        .node_name = d->node_name,
-        .admin_ip = d->admin_ip,
-        .resolver = opts->resolver,
-        .watch = opts->watch,
-        .networks = opts->networks,
-        .per_address = opts->per_address,
-        .bean_only = opts->bean_only,
-        .queue_max = opts->queue_max,
-        .results_max = opts->results_max,
-        .sent = opts->sent ? opts->sent : ignore_sent,
-        .sent_arg = opts->arg,
+        .opts = *opts,
         .sending_mono_ms = INT64_MIN / 2,
     };
+    if (!opts->sent)
+        d->office.opts.sent = ignore_sent;
     d->held_at = opts->results_max / HELD_SHARE;
     if (d->held_at < HELD_MIN)
         d->held_at = opts->results_max < HELD_MIN ? opts->results_max : HELD_MIN;
-    if (!e)
-        e = create_parts(d, opts, ec);
+    e = create_parts(d, opts, ec);
     if (e) {
         dispatch_destroy(d);
         return e;
@@ -380,7 +362,5 @@ void dispatch_destroy(struct dispatch *d)
     cond_fini(&d->all_done);
     mutex_fini(&d->direct_lock);
     mutex_fini(&d->lock);
-    free(d->node_name);
-    free(d->admin_ip);
     free(d);
 }

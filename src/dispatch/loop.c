@@ -154,7 +154,7 @@ static void move_due(struct loop *loop)
 static bool try_reserve_room(struct post_office *office)
 {
     /* seq_cst: see reserve_room. */
-    if (atomic_fetch_add_explicit(&office->room_used, 1, memory_order_seq_cst) < office->results_max)
+    if (atomic_fetch_add_explicit(&office->room_used, 1, memory_order_seq_cst) < office->opts.results_max)
         return true;
     atomic_fetch_sub_explicit(&office->room_used, 1, memory_order_seq_cst);
     return false;
@@ -296,7 +296,7 @@ static void run(void *arg)
     int64_t now_mono_ms;
     bool more;
 
-    watch_enter(loop->office->watch, &mark, loop->name);
+    watch_enter(loop->office->opts.watch, &mark, loop->name);
     /* acquire: pairs with the release in loop_stop. */
     while (!atomic_load_explicit(&loop->stopping, memory_order_acquire)) {
         take_inbox(loop, /*ending=*/false);
@@ -314,7 +314,7 @@ static void run(void *arg)
     end_unsent(loop);
     http_client_abort(loop->http);
     end_turn(loop);
-    watch_leave(loop->office->watch, &mark);
+    watch_leave(loop->office->opts.watch, &mark);
 }
 
 bool loop_post(struct loop *loop, struct delivery_list *list)
@@ -356,11 +356,11 @@ enum err loop_create(struct post_office *office, int number, struct loop **out, 
     loop->office = office;
     loop->number = number;
     mutex_init(&loop->lock, LOCK_DISPATCH);
-    e = http_client_create(office->clock, office->resolver, &loop->http, ec);
+    e = http_client_create(office->clock, office->opts.resolver, &loop->http, ec);
     if (!e)
-        http_client_set_networks(loop->http, office->networks);
+        http_client_set_networks(loop->http, office->opts.networks);
     if (!e)
-        e = lanes_create(office->per_address, loop->http, &loop->lanes, ec);
+        e = lanes_create(office->opts.per_address, loop->http, &loop->lanes, ec);
     if (!e)
         e = questions_create(office, loop->http, loop->lanes, on_answered, loop, &loop->questions, ec);
     if (e) {

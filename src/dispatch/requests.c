@@ -17,7 +17,7 @@
 void loop_flush_sent(struct loop *loop)
 {
     for (size_t i = 0; i < loop->sent_shards; i++)
-        loop->office->sent(loop->office->sent_arg, loop->sent[i].shard, loop->sent[i].count);
+        loop->office->opts.sent(loop->office->opts.arg, loop->sent[i].shard, loop->sent[i].count);
     loop->sent_shards = 0;
 }
 
