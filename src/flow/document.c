@@ -25,15 +25,14 @@ static void read_parameter(struct place *place, struct flow_parameter *out)
     out->type = (enum flow_type)reader_word(place, "type", types, 4, false);
     required = reader_find(place, "required");
     if (required && !json_object_is_type(required, json_type_boolean))
-        reader_fault(place->r, reader_where(place, "required").text, "true or false is expected");
+        reader_fault_at(place, "required", "true or false is expected");
     out->required = json_object_get_boolean(required);
     out->has_default = json_object_object_get_ex(place->object, "default", &out->value);
     (void)reader_text(place, "description", false);
     if (!out->has_default || out->type == FLOW_TYPE_JSON || json_object_is_type(out->value, wanted[out->type]) ||
         (out->type == FLOW_TYPE_NUMBER && json_object_is_type(out->value, json_type_int)))
         return;
-    reader_fault(place->r, reader_where(place, "default").text, "the default does not have the type \"%s\"",
-                 types[out->type]);
+    reader_fault_at(place, "default", "the default does not have the type \"%s\"", types[out->type]);
 }
 
 static void read_parameters(struct place *place)
@@ -46,7 +45,7 @@ static void read_parameters(struct place *place)
         read_parameter(&at, &flow->parameters[i]);
         for (size_t other = 0; flow->parameters[i].name && other < i; other++)
             if (flow->parameters[other].name && strcmp(flow->parameters[other].name, flow->parameters[i].name) == 0)
-                reader_fault(place->r, reader_where(&at, "name").text, "the name is used twice");
+                reader_fault_at(&at, "name", "the name is used twice");
     }
 }
 
@@ -87,10 +86,9 @@ static void read_wait_step(struct place *place, struct flow_step *out)
     out->wait_s = reader_number(place, "seconds", 1, WAIT_MAX_S, false, -1);
     out->until_s = until ? read_time_of_day(until) : -1;
     if (until && out->until_s < 0)
-        reader_fault(place->r, reader_where(place, "until").text,
-                     "a time of day such as 06:30 or 06:30:00 is expected");
+        reader_fault_at(place, "until", "a time of day such as 06:30 or 06:30:00 is expected");
     if ((reader_find(place, "until") != NULL) == (reader_find(place, "seconds") != NULL))
-        reader_fault(place->r, place->where.text, "either \"seconds\" or \"until\" is needed");
+        reader_fault_at(place, NULL, "either \"seconds\" or \"until\" is needed");
 }
 
 static void read_flow_step(struct place *place, struct flow_step *out)
@@ -100,7 +98,7 @@ static void read_flow_step(struct place *place, struct flow_step *out)
     out->flow = reader_name(place, "flow");
     out->members = members;
     if (members && !json_object_is_type(members, json_type_object))
-        reader_fault(place->r, reader_where(place, "parameters").text, "an object is expected");
+        reader_fault_at(place, "parameters", "an object is expected");
 }
 
 #define STEP_MEMBERS "name", "type", "join", "description"
@@ -148,7 +146,7 @@ static void read_steps(struct place *place, struct json_object *array)
         struct place at = reader_enter(place, array, "steps", i);
         read_step(&at, &flow->steps[i]);
         if (flow->steps[i].name[0] && flow_find_step(flow, flow->steps[i].name, strlen(flow->steps[i].name)) < i)
-            reader_fault(place->r, reader_where(&at, "name").text, "the name is used twice");
+            reader_fault_at(&at, "name", "the name is used twice");
     }
 }
 
@@ -161,7 +159,7 @@ static size_t read_end(struct place *place, const char *member)
     size_t step = name ? flow_find_step(flow, name, strlen(name)) : 0;
 
     if (name && step == flow->step_count)
-        reader_fault(place->r, reader_where(place, member).text, "there is no step \"%s\"", name);
+        reader_fault_at(place, member, "there is no step \"%s\"", name);
     return step < flow->step_count ? step : 0;
 }
 
@@ -179,11 +177,11 @@ static void read_condition(struct place *place, struct flow_condition *out)
     out->op = (enum flow_operator)reader_word(place, "is", operators, FLOW_OPERATORS, true);
     found = json_object_object_get_ex(place->object, "value", &out->value);
     if (out->text && flow_parse_path(place->r->flow, out->text, strlen(out->text), false, &out->path, &ec))
-        reader_fault(place->r, reader_where(place, "path").text, "%s", ec.text);
+        reader_fault_at(place, "path", "%s", ec.text);
     if (out->op == FLOW_EXISTS && !json_object_is_type(out->value, json_type_boolean))
-        reader_fault(place->r, place->where.text, "with \"exists\" the value must be true or false");
+        reader_fault_at(place, NULL, "with \"exists\" the value must be true or false");
     else if (!found)
-        reader_fault(place->r, place->where.text, "\"value\" is missing");
+        reader_fault_at(place, NULL, "\"value\" is missing");
 }
 
 /* "when": {"all": [...]} or {"any": [...]}. */
@@ -199,7 +197,7 @@ static void read_when(struct place *edge, struct flow_edge *out)
     if (!reader_open(&place, members))
         return;
     if ((reader_find(&place, "all") != NULL) == (reader_find(&place, "any") != NULL)) {
-        reader_fault(place.r, place.where.text, "either \"all\" or \"any\" is needed");
+        reader_fault_at(&place, NULL, "either \"all\" or \"any\" is needed");
         return;
     }
     out->any = reader_find(&place, "any") != NULL;
@@ -252,7 +250,7 @@ static void check_text(struct place *at, const char *member, const char *text, s
     struct errctx ec = {""};
 
     if (text && flow_check_template(at->r->flow, text, item, check_use, &use, &ec))
-        reader_fault(at->r, reader_where(at, member).text, "%s", ec.text);
+        reader_fault_at(at, member, "%s", ec.text);
 }
 
 static void check_items(struct place *at, size_t step)
@@ -270,7 +268,7 @@ static void check_items(struct place *at, size_t step)
     if (!e)
         e = check_use(&path, items, strlen(items), &use, &ec);
     if (e)
-        reader_fault(at->r, reader_where(at, "items").text, "%s", ec.text);
+        reader_fault_at(at, "items", "%s", ec.text);
 }
 
 static void check_step(struct reader *r, size_t step)

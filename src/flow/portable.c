@@ -52,9 +52,9 @@ static bool read_name(struct place *step, struct flow_job_name *out)
     size_t faults = step->r->faults->count;
 
     if (reader_find(step, "jobId"))
-        reader_fault(step->r, reader_where(step, "jobId").text, "\"job\" with \"appname\" and \"name\" stands here");
+        reader_fault_at(step, "jobId", "\"job\" with \"appname\" and \"name\" stands here");
     else if (!job.object)
-        reader_fault(step->r, step->where.text, "\"job\" is missing");
+        reader_fault_at(step, NULL, "\"job\" is missing");
     if (faults != step->r->faults->count || !reader_open(&job, members))
         return false;
     out->app_name = reader_text(&job, "appname", true);

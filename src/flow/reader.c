@@ -53,10 +53,19 @@ struct where reader_where(const struct place *place, const char *member)
     return where;
 }
 
+void reader_fault_at(const struct place *place, const char *member, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    put_fault(place->r->faults, member ? reader_where(place, member).text : place->where.text, fmt, args);
+    va_end(args);
+}
+
 bool reader_open(struct place *place, const char *const *members)
 {
     if (!json_object_is_type(place->object, json_type_object)) {
-        reader_fault(place->r, place->where.text, "an object is expected");
+        reader_fault_at(place, NULL, "an object is expected");
         return false;
     }
     json_object_object_foreach(place->object, name, value)
@@ -69,8 +78,8 @@ bool reader_open(struct place *place, const char *const *members)
             struct buf known = {0};
             for (i = 0; members[i]; i++)
                 buf_printf(&known, "%s%s", i ? ", " : "", members[i]);
-            reader_fault(place->r, place->where.text, "the member \"%.60s\" is unknown; known are %s", name,
-                         buf_failed(&known) ? "others" : known.data);
+            reader_fault_at(place, NULL, "the member \"%.60s\" is unknown; known are %s", name,
+                            buf_failed(&known) ? "others" : known.data);
             buf_fini(&known);
         }
     }
@@ -85,22 +94,28 @@ struct json_object *reader_find(const struct place *place, const char *name)
     return value;
 }
 
-const char *reader_text(struct place *place, const char *name, bool needed)
+static struct json_object *find_member(struct place *place, const char *name, bool needed)
 {
     struct json_object *value = reader_find(place, name);
-    size_t len = value ? (size_t)json_object_get_string_len(value) : 0;
 
     if (!value && needed)
-        reader_fault(place->r, place->where.text, "\"%s\" is missing", name);
+        reader_fault_at(place, NULL, "\"%s\" is missing", name);
+    return value;
+}
+
+const char *reader_text(struct place *place, const char *name, bool needed)
+{
+    struct json_object *value = find_member(place, name, needed);
+    size_t len = value ? (size_t)json_object_get_string_len(value) : 0;
+
     if (!value)
         return NULL;
     if (!json_object_is_type(value, json_type_string))
-        reader_fault(place->r, reader_where(place, name).text, "a text is expected");
+        reader_fault_at(place, name, "a text is expected");
     else if (len > FLOW_TEXT_MAX)
-        reader_fault(place->r, reader_where(place, name).text, "the text has %zu bytes; %d are allowed", len,
-                     FLOW_TEXT_MAX);
+        reader_fault_at(place, name, "the text has %zu bytes; %d are allowed", len, FLOW_TEXT_MAX);
     else if (strlen(json_object_get_string(value)) != len)
-        reader_fault(place->r, reader_where(place, name).text, "the text has a NUL");
+        reader_fault_at(place, name, "the text has a NUL");
     else
         return json_object_get_string(value);
     return NULL;
@@ -111,8 +126,7 @@ const char *reader_name(struct place *place, const char *member)
     const char *name = reader_text(place, member, true);
 
     if (name && !flow_is_name(name, strlen(name))) {
-        reader_fault(place->r, reader_where(place, member).text, "a name has 1 to %d letters, digits, - and _",
-                     FLOW_NAME_MAX);
+        reader_fault_at(place, member, "a name has 1 to %d letters, digits, - and _", FLOW_NAME_MAX);
         return NULL;
     }
     return name;
@@ -120,27 +134,22 @@ const char *reader_name(struct place *place, const char *member)
 
 int64_t reader_number(struct place *place, const char *name, int64_t min, int64_t max, bool needed, int64_t usual)
 {
-    struct json_object *value = reader_find(place, name);
+    struct json_object *value = find_member(place, name, needed);
 
-    if (!value && needed)
-        reader_fault(place->r, place->where.text, "\"%s\" is missing", name);
     if (!value)
         return usual;
     if (json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= min &&
         json_object_get_int64(value) <= max)
         return json_object_get_int64(value);
-    reader_fault(place->r, reader_where(place, name).text, "a whole number from %lld to %lld is expected",
-                 (long long)min, (long long)max);
+    reader_fault_at(place, name, "a whole number from %lld to %lld is expected", (long long)min, (long long)max);
     return usual;
 }
 
 size_t reader_word(struct place *place, const char *name, const char *const *words, size_t count, bool needed)
 {
-    struct json_object *value = reader_find(place, name);
+    struct json_object *value = find_member(place, name, needed);
     struct buf known = {0};
 
-    if (!value && needed)
-        reader_fault(place->r, place->where.text, "\"%s\" is missing", name);
     if (!value)
         return 0;
     for (size_t i = 0; i < count; i++)
@@ -148,28 +157,24 @@ size_t reader_word(struct place *place, const char *name, const char *const *wor
             return i;
     for (size_t i = 0; i < count; i++)
         buf_printf(&known, "%s%s", i ? ", " : "", words[i]);
-    reader_fault(place->r, reader_where(place, name).text, "one of these is expected: %s",
-                 buf_failed(&known) ? "others" : known.data);
+    reader_fault_at(place, name, "one of these is expected: %s", buf_failed(&known) ? "others" : known.data);
     buf_fini(&known);
     return 0;
 }
 
 struct json_object *reader_array(struct place *place, const char *name, size_t max, bool needed, size_t *count)
 {
-    struct json_object *array = reader_find(place, name);
+    struct json_object *array = find_member(place, name, needed);
 
     *count = 0;
-    if (!array && needed)
-        reader_fault(place->r, place->where.text, "\"%s\" is missing", name);
     if (!array)
         return NULL;
     if (!json_object_is_type(array, json_type_array))
-        reader_fault(place->r, reader_where(place, name).text, "an array is expected");
+        reader_fault_at(place, name, "an array is expected");
     else if (json_object_array_length(array) > max)
-        reader_fault(place->r, reader_where(place, name).text, "there are %zu; %zu are allowed",
-                     json_object_array_length(array), max);
+        reader_fault_at(place, name, "there are %zu; %zu are allowed", json_object_array_length(array), max);
     else if (needed && json_object_array_length(array) == 0)
-        reader_fault(place->r, reader_where(place, name).text, "at least one is needed");
+        reader_fault_at(place, name, "at least one is needed");
     else
         *count = json_object_array_length(array);
     return array;

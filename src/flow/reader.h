@@ -28,6 +28,8 @@ struct place {
 void reader_fault(struct reader *r, const char *where, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 struct where reader_where(const struct place *place, const char *member);
+/* At that member; NULL: at the object itself. */
+void reader_fault_at(const struct place *place, const char *member, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* False: it is no object, which is told. `members`, which ends with NULL: those that it may have. */
 bool reader_open(struct place *place, const char *const *members);

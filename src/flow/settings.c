@@ -28,10 +28,9 @@ static void read_cron(struct place *place, struct flow_settings *out)
     if (!out->cron)
         return;
     if (strlen(out->cron) > CRON_MAX)
-        reader_fault(place->r, reader_where(place, "cron").text, "the expression has %zu bytes; %d are allowed",
-                     strlen(out->cron), CRON_MAX);
+        reader_fault_at(place, "cron", "the expression has %zu bytes; %d are allowed", strlen(out->cron), CRON_MAX);
     else if (cron_parse(out->cron, YEAR_LAST, &cron, &ec))
-        reader_fault(place->r, reader_where(place, "cron").text, "%s", ec.text);
+        reader_fault_at(place, "cron", "%s", ec.text);
     cron_destroy(cron);
 }
 
@@ -46,12 +45,11 @@ static void read_zone(struct place *place, struct flow_settings *out)
     if (!out->zone)
         return;
     if (strlen(out->zone) >= ZONE_NAME_MAX || zone_load(out->zone, &zone, &ec))
-        reader_fault(place->r, reader_where(place, "zone").text, "there is no time zone \"%.*s\"", ZONE_NAME_MAX,
-                     out->zone);
+        reader_fault_at(place, "zone", "there is no time zone \"%.*s\"", ZONE_NAME_MAX, out->zone);
     else if (!zone_find_name(zone, 0, 0, portable) || strcmp(portable, out->zone) != 0)
-        reader_fault(place->r, reader_where(place, "zone").text,
-                     "the time zone \"%s\" depends on the machine; a name such as Asia/Shanghai is expected",
-                     out->zone);
+        reader_fault_at(place, "zone",
+                        "the time zone \"%s\" depends on the machine; a name such as Asia/Shanghai is expected",
+                        out->zone);
     zone_destroy(zone);
 }
 
@@ -65,8 +63,7 @@ static int64_t read_instant(struct place *place, const char *name)
         return 0;
     if (instant_parse(text, &ms) && ms > 0 && ms % 1000 == 0)
         return ms / 1000;
-    reader_fault(place->r, reader_where(place, name).text,
-                 "an instant in whole seconds such as 2026-12-01T00:00:00Z is expected");
+    reader_fault_at(place, name, "an instant in whole seconds such as 2026-12-01T00:00:00Z is expected");
     return 0;
 }
 
@@ -85,7 +82,7 @@ static void read_schedule(struct place *document, struct flow_settings *out)
     for (size_t i = 0; i < 3; i++)
         count += reader_find(&place, members[i]) != NULL;
     if (count != 1)
-        reader_fault(place.r, place.where.text, "exactly one of \"cron\", \"every\" and \"delay\" is needed");
+        reader_fault_at(&place, NULL, "exactly one of \"cron\", \"every\" and \"delay\" is needed");
     read_cron(&place, out);
     out->every_s = reader_number(&place, "every", 1, INT32_MAX, false, 0);
     out->delay_s = reader_number(&place, "delay", 1, INT32_MAX, false, 0);
@@ -93,7 +90,7 @@ static void read_schedule(struct place *document, struct flow_settings *out)
     out->from_s = read_instant(&place, "from");
     out->until_s = read_instant(&place, "until");
     if (out->from_s && out->until_s && out->until_s <= out->from_s)
-        reader_fault(place.r, reader_where(&place, "until").text, "\"until\" must be later than \"from\"");
+        reader_fault_at(&place, "until", "\"until\" must be later than \"from\"");
     out->misfire_once = reader_word(&place, "misfire", misfires, 2, false) == 1;
 }
 
@@ -144,7 +141,7 @@ static char *read_words(struct place *document, const char *name, judge_word *ju
         if (!why && has_word(array, text, i))
             why = "it is there twice";
         if (why)
-            reader_fault(document->r, at.where.text, "%s", why);
+            reader_fault_at(&at, NULL, "%s", why);
         buf_printf(&out, "%s%s", i ? "," : "", text);
     }
     return buf_take(&out);
@@ -168,8 +165,7 @@ enum err flow_read_settings(struct place *document, struct errctx *ec)
     if (!out->tags || !out->mails)
         return err_set(ec, ERR_NOMEM, "out of memory");
     if (utf8_count(out->tags, strlen(out->tags), /*utf16=*/false) > TAGS_MAX_CHARS)
-        reader_fault(document->r, reader_where(document, "tags").text, "the tags have more than %d characters together",
-                     TAGS_MAX_CHARS);
+        reader_fault_at(document, "tags", "the tags have more than %d characters together", TAGS_MAX_CHARS);
     return ERR_OK;
 }
 
