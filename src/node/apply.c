@@ -33,10 +33,9 @@ enum err node_set_access(struct node *node, const struct config *config, struct 
 
 void node_apply(struct node *node, const struct config *config)
 {
-    struct errctx ec;
+    struct errctx ec = {0};
 
     node->config = config;
-    errctx_clear(&ec);
     if (node_set_access(node, config, &ec) != ERR_OK)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum err node_open_store(struct node *node, struct errctx *ec)
+static enum err open_store(struct node *node, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
@@ -28,26 +28,28 @@ static void report_install(void *arg, const char *what)
     log_info("store", "event=schema_installed what=%s", log_quote(what).s);
 }
 
-enum err node_set_first_password(struct node *node, const char *password, struct errctx *ec)
+/* What is missing. The password of a user that is made for it, which nobody could read again, is printed once, on
+ * stdout, where logs do not go. */
+static enum err install(struct node *node, void (*report)(void *arg, const char *what), void *arg, struct errctx *ec)
 {
-    return node->config->strong_passwords ? people_make_strong(node->store, node->clock, "admin", password, ec)
-                                          : ERR_OK;
-}
+    char *password = NULL;
+    enum err e = store_install_schema(node->store, report, arg, &password, ec);
 
-/* A password that nobody could read again is printed once, on stdout, where logs do not go. */
-void node_print_password(char *password)
-{
-    if (!password)
-        return;
-    printf("The console's user is 'admin' with the password '%s'. It is shown this once only.\n", password);
-    fflush(stdout);
+    if (!e && password && node->config->strong_passwords)
+        e = people_make_strong(node->store, node->clock, "admin", password, ec);
+    if (!e && password)
+        e = node_propose_token(node->config, ec);
+    if (password) {
+        printf("The console's user is 'admin' with the password '%s'. It is shown this once only.\n", password);
+        fflush(stdout);
+    }
     free(password);
+    return e;
 }
 
 static enum err check_schema(struct node *node, struct errctx *ec)
 {
     struct store_features features;
-    char *password = NULL;
     enum err e = store_load_features(node->store, &features, ec);
 
     if (e)
@@ -64,12 +66,7 @@ static enum err check_schema(struct node *node, struct errctx *ec)
         if (features.empty && node->config->data_dir && node->first)
             e = node_make_token(node->first, ec);
         if (!e)
-            e = store_install_schema(node->store, report_install, NULL, &password, ec);
-        if (!e && password)
-            e = node_set_first_password(node, password, ec);
-        if (!e && password)
-            e = node_propose_token(node->config, ec);
-        node_print_password(password);
+            e = install(node, report_install, NULL, ec);
         if (!e)
             e = store_load_features(node->store, &features, ec);
         if (e)
@@ -82,16 +79,12 @@ static enum err check_schema(struct node *node, struct errctx *ec)
 
 /* The number of shards is the cluster's, whatever this node is configured with: it changes while nodes run, their files
  * do not. */
-static enum err init_shards(struct node *node, struct errctx *ec)
+static enum err init_shards(struct node *node, struct store_session *s, struct errctx *ec)
 {
-    struct store_session *session = NULL;
     int configured = (int)node->config->shards;
-    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+    int64_t now_s = time_floor_div(clock_wall_ms(node->clock), 1000);
+    enum err e = store_init_shards(s, configured, now_s, &node->shards, ec);
 
-    if (e)
-        return e;
-    e = store_init_shards(session, configured, time_floor_div(clock_wall_ms(node->clock), 1000), &node->shards, ec);
-    store_give_session(node->store, session);
     if (e)
         return err_wrap(ec, e, "shardwheel.shards");
     if (node->shards != configured)
@@ -111,15 +104,11 @@ static void log_synonym(const char *what, const char *own, const char *recorded)
 }
 
 /* Rows that were planned in another zone are not found: see store/cluster.h. */
-static enum err agree_on_zones(struct node *node, struct errctx *ec)
+static enum err agree_on_zones(struct node *node, struct store_session *s, struct errctx *ec)
 {
-    struct store_session *session = NULL;
     struct cluster_zones zones;
-    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+    enum err e = store_agree_on_zones(s, node->zone, &zones, ec);
 
-    if (!e)
-        e = store_agree_on_zones(session, node->zone, &zones, ec);
-    store_give_session(node->store, session);
     if (e)
         return e;
     log_synonym("database", zone_get_name(store_get_zone(node->store)), zones.database);
@@ -128,17 +117,13 @@ static enum err agree_on_zones(struct node *node, struct errctx *ec)
 }
 
 /* Settings by which a failover sends again what was sent: said once, since nothing can be done about it then. */
-static enum err tell_replication(struct node *node, struct errctx *ec)
+static enum err tell_replication(struct store_session *s, struct errctx *ec)
 {
     struct replication_risk risks[REPLICATION_RISKS_MAX];
-    struct store_session *session = NULL;
     struct replication r = {0};
     size_t count;
-    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+    enum err e = store_load_replication(s, &r, ec);
 
-    if (!e)
-        e = store_load_replication(session, &r, ec);
-    store_give_session(node->store, session);
     if (e)
         return e;
     count = replication_find_risks(&r, risks);
@@ -174,21 +159,32 @@ static enum err check_trials(struct node *node, struct errctx *ec)
 }
 
 /* What certification cannot fence: those who never write the same row. */
-static enum err tell_galera(struct node *node, struct errctx *ec)
+static void tell_galera(const struct node *node, struct store_session *s)
 {
-    struct store_session *session = NULL;
-    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+    if (!store_is_galera(s))
+        return;
+    if (node->config->java_guard)
+        log_warn("store", "event=galera_guard effect=\"the lock that holds Java admins off ends at its member: they "
+                          "must use the same database server as the nodes\"");
+    if (node->config->coordination != CONFIG_COORDINATION_ZOOKEEPER)
+        log_warn("store", "event=galera_standalone effect=\"a second standalone node at another member of the "
+                          "cluster is not noticed: start one only, or use ZooKeeper\"");
+}
 
-    if (!e && store_is_galera(session)) {
-        if (node->config->java_guard)
-            log_warn("store",
-                     "event=galera_guard effect=\"the lock that holds Java admins off ends at its member: they "
-                     "must use the same database server as the nodes\"");
-        if (node->config->coordination != CONFIG_COORDINATION_ZOOKEEPER)
-            log_warn("store", "event=galera_standalone effect=\"a second standalone node at another member of the "
-                              "cluster is not noticed: start one only, or use ZooKeeper\"");
-    }
-    store_give_session(node->store, session);
+static enum err agree(struct node *node, struct errctx *ec)
+{
+    struct store_session *s = NULL;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &s, ec);
+
+    if (!e)
+        e = init_shards(node, s, ec);
+    if (!e)
+        e = agree_on_zones(node, s, ec);
+    if (!e)
+        tell_galera(node, s);
+    if (!e)
+        e = tell_replication(s, ec);
+    store_give_session(node->store, s);
     return e;
 }
 
@@ -216,7 +212,7 @@ static enum err agree_on_server(struct node *node, struct errctx *ec)
 
 enum err node_start_database(struct node *node, struct errctx *ec)
 {
-    enum err e = node_open_store(node, ec);
+    enum err e = open_store(node, ec);
 
     if (!e)
         e = agree_on_server(node, ec);
@@ -225,14 +221,38 @@ enum err node_start_database(struct node *node, struct errctx *ec)
     if (!e && node->primary)
         primary_look(node->primary); /* the row can be written now, where it is not there yet */
     if (!e)
-        e = init_shards(node, ec);
-    if (!e)
-        e = agree_on_zones(node, ec);
+        e = agree(node, ec);
     if (!e)
         e = check_trials(node, ec);
-    if (!e)
-        e = tell_galera(node, ec);
-    if (!e)
-        e = tell_replication(node, ec);
     return e ? err_wrap(ec, e, "database") : ERR_OK;
+}
+
+/* ---- install-schema ---------------------------------------------------------------------------------------------- */
+
+static void print_line(void *arg, const char *what)
+{
+    bool *any = arg;
+
+    *any = true;
+    printf("%s\n", what);
+}
+
+enum err node_install_schema(const struct config *config, struct errctx *ec)
+{
+    struct store_features features;
+    struct node *node = NULL;
+    bool any = false;
+    enum err e = node_create(config, &node, ec);
+
+    if (e)
+        return e;
+    e = open_store(node, ec);
+    if (!e)
+        e = store_load_features(node->store, &features, ec);
+    if (!e)
+        e = install(node, print_line, &any, ec);
+    if (e == ERR_OK && !any)
+        printf("Nothing was missing.\n");
+    node_stop(node);
+    return e;
 }

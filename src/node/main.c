@@ -87,9 +87,8 @@ static int print(struct buf *text)
 static struct config *reload(struct node *node, struct config *current, int argc, char **argv)
 {
     struct config *fresh = NULL;
-    struct errctx ec;
+    struct errctx ec = {0};
 
-    errctx_clear(&ec);
     watchdog_tell_reload();
     if (config_reload(current, argc, argv, environ, &fresh, &ec) || weak_check_strict(fresh, &ec) ||
         outside_check_config(fresh, &ec)) {
@@ -201,7 +200,7 @@ static int run(struct config *config, int argc, char **argv)
     struct config *first = config;
     struct node *node = NULL;
     struct watchdog *watchdog = NULL;
-    struct errctx ec;
+    struct errctx ec = {0};
     sigset_t set;
     int status = EXIT_SUCCESS;
 
@@ -214,7 +213,6 @@ static int run(struct config *config, int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     raise_file_limit();
     share_memory();
-    errctx_clear(&ec);
     watchdog_tell("STATUS=starting");
     if (node_start(config, &node, &ec))
         return fail(&ec);
@@ -260,11 +258,10 @@ int main(int argc, char **argv)
 {
     struct config *config = NULL;
     struct buf text = {0};
-    struct errctx ec;
+    struct errctx ec = {0};
     int status = EXIT_SUCCESS;
     enum err e;
 
-    errctx_clear(&ec);
     e = config_load(argc, argv, environ, &config, &ec);
     if (e) {
         if (config_is_ctl(argc, argv))

@@ -20,11 +20,9 @@
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/resolver.h"
-#include "shardwheel/store/private_server.h"
 #include "shardwheel/upkeep.h"
 #include "shardwheel/watch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +53,12 @@ static void on_primary(void *arg, int64_t generation, bool lossless)
 static struct message_style get_style(const struct config *config)
 {
     return (struct message_style){.lang = lang_parse(config->i18n), .full = config->trigger_msg_long};
+}
+
+/* Of cron expressions. */
+static int64_t find_max_year(const struct node *node)
+{
+    return zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS;
 }
 
 /* Whose logs are kept is offered by all that write ends of runs. */
@@ -97,25 +101,22 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = registry_start(node->registry, ec);
     if (!e)
-        e = schedule_create(
-            &(struct schedule_opts){
-                .shards = node->shards,
-                .node_name = node->name,
-                .admin_ip = node->ip,
-                .style = get_style(config),
-                .incarnation = node->incarnation,
-                .url = node->url,
-                .version = SHARDWHEEL_VERSION,
-                .zone = node->zone,
-                .max_year =
-                    zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
-                .resend = config->delivery_unknown_resend,
-                .skipped_rows = config->skipped_rows,
-                .watch = node->watch,
-                .store = node->store,
-                .registry = node->registry,
-                .guard = node->guard},
-            node->clock, &node->counters, &node->schedule, ec);
+        e = schedule_create(&(struct schedule_opts){.shards = node->shards,
+                                                    .node_name = node->name,
+                                                    .admin_ip = node->ip,
+                                                    .style = get_style(config),
+                                                    .incarnation = node->incarnation,
+                                                    .url = node->url,
+                                                    .version = SHARDWHEEL_VERSION,
+                                                    .zone = node->zone,
+                                                    .max_year = find_max_year(node),
+                                                    .resend = config->delivery_unknown_resend,
+                                                    .skipped_rows = config->skipped_rows,
+                                                    .watch = node->watch,
+                                                    .store = node->store,
+                                                    .registry = node->registry,
+                                                    .guard = node->guard},
+                            node->clock, &node->counters, &node->schedule, ec);
     if (!e && node->primary)
         primary_set_changed(node->primary, on_primary, node->schedule);
     if (!e)
@@ -215,8 +216,7 @@ static enum err start_failures(struct node *node, struct errctx *ec)
                    .incarnation = node->incarnation,
                    .resolver = node->resolver,
                    .zone = node->zone,
-                   .max_year =
-                       zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
+                   .max_year = find_max_year(node),
                    .store = node->store},
         .store = node->store,
         .registry = node->registry,
@@ -280,11 +280,10 @@ static bool is_comparing(void *arg)
 
 static enum err start_flows(struct node *node, struct errctx *ec)
 {
-    int64_t now_s = time_floor_div(clock_wall_ms(node->clock), 1000);
     enum err e = flowrun_create(&(struct flowrun_opts){.incarnation = node->incarnation,
                                                        .store = node->store,
                                                        .zone = node->zone,
-                                                       .max_year = zone_to_civil(node->zone, now_s).year + CRON_YEARS,
+                                                       .max_year = find_max_year(node),
                                                        .calls = node->calls,
                                                        .access = &node->access,
                                                        .keep = node->offers,
@@ -342,7 +341,7 @@ static enum err start_history(struct node *node, struct errctx *ec)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static enum err create(const struct config *config, struct node **out, struct errctx *ec)
+enum err node_create(const struct config *config, struct node **out, struct errctx *ec)
 {
     struct node *node = calloc(1, sizeof *node);
     enum err e;
@@ -377,7 +376,7 @@ static enum err create(const struct config *config, struct node **out, struct er
 enum err node_start(struct config *config, struct node **out, struct errctx *ec)
 {
     struct node *node = NULL;
-    enum err e = create(config, &node, ec);
+    enum err e = node_create(config, &node, ec);
 
     if (e)
         return e;
@@ -429,40 +428,4 @@ enum err node_start(struct config *config, struct node **out, struct errctx *ec)
              zone_get_name(node->zone), zone_get_name(store_get_zone(node->store)));
     *out = node;
     return ERR_OK;
-}
-
-/* ---- install-schema ---------------------------------------------------------------------------------------------- */
-
-static void print_line(void *arg, const char *what)
-{
-    bool *any = arg;
-
-    *any = true;
-    printf("%s\n", what);
-}
-
-enum err node_install_schema(const struct config *config, struct errctx *ec)
-{
-    struct store_features features;
-    struct node *node = NULL;
-    char *password = NULL;
-    bool any = false;
-    enum err e = create(config, &node, ec);
-
-    if (e)
-        return e;
-    e = node_open_store(node, ec);
-    if (!e)
-        e = store_load_features(node->store, &features, ec);
-    if (!e)
-        e = store_install_schema(node->store, print_line, &any, &password, ec);
-    if (e == ERR_OK && password)
-        e = node_set_first_password(node, password, ec);
-    if (e == ERR_OK && password)
-        e = node_propose_token(config, ec);
-    node_print_password(password);
-    if (e == ERR_OK && !any)
-        printf("Nothing was missing.\n");
-    node_stop(node);
-    return e;
 }

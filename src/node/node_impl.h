@@ -86,11 +86,6 @@ MUST_CHECK enum err node_set_access(struct node *node, const struct config *conf
 
 /* The database with all that a node asks of it: its tables, the number of shards, the zones. */
 MUST_CHECK enum err node_start_database(struct node *node, struct errctx *ec);
-MUST_CHECK enum err node_open_store(struct node *node, struct errctx *ec);
-/* Of the user "admin" that was made with it: stored as shardwheel.passwords says. */
-MUST_CHECK enum err node_set_first_password(struct node *node, const char *password, struct errctx *ec);
-/* Of a user that was made, and frees it; NULL: none was. */
-void node_print_password(char *password);
 
 /* ---- beside.c ---------------------------------------------------------------------------------------------------- */
 
@@ -118,6 +113,8 @@ void node_follow_tls(struct node *node, bool now);
 
 /* ---- node.c ------------------------------------------------------------------------------------------------------ */
 
+/* With its name and its zone, and nothing else yet. */
+MUST_CHECK enum err node_create(const struct config *config, struct node **out, struct errctx *ec);
 /* With the present number of shards. in_background: coord_opts. */
 MUST_CHECK enum err node_start_coord(struct node *node, bool in_background, struct errctx *ec);
 

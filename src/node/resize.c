@@ -36,14 +36,13 @@ void node_follow(struct node *node)
 {
     int wanted = schedule_get_wanted_shards(node->schedule);
     int64_t now_ms = clock_mono_ms(node->clock);
-    struct errctx ec;
+    struct errctx ec = {0};
 
     node_follow_tls(node, /*now=*/false);
     if (wanted == 0)
         wanted = node->resize_to; /* what the try of before halted does not look at the cluster any more */
     if (wanted == 0 || now_ms < node->resize_mono_ms)
         return;
-    errctx_clear(&ec);
     node->resize_to = resize(node, wanted, &ec) ? wanted : 0;
     if (node->resize_to) {
         log_error("main", "event=resize_failed shards=%d error=%s effect=\"tried again\"", wanted,

@@ -59,12 +59,11 @@ enum err node_load_tls(struct node *node, struct errctx *ec)
 void node_follow_tls(struct node *node, bool now)
 {
     int64_t mono_ms = clock_mono_ms(node->clock);
-    struct errctx ec;
+    struct errctx ec = {0};
 
     if (!node->tls || (!now && mono_ms < node->tls_mono_ms))
         return;
     node->tls_mono_ms = mono_ms + LOOK_MS;
-    errctx_clear(&ec);
     switch (tls_server_follow(node->tls, now, &ec)) {
     case TLS_SAME:
         if (clock_wall_ms(node->clock) - node->tls_told_ms > DAY_MS)

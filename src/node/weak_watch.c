@@ -61,10 +61,9 @@ static int64_t turn(void *arg)
 {
     struct weak_watch *w = arg;
     struct weak_secrets weak;
-    struct errctx ec;
+    struct errctx ec = {0};
     int64_t now_ms = clock_mono_ms(w->clock);
 
-    errctx_clear(&ec);
     if (admin_load_weak(w->admin, &weak, &ec))
         return LOOK_MS;
     count(w->counters, &weak);
