@@ -322,12 +322,18 @@ MUST_CHECK enum err random_bytes(void *out, size_t len, struct errctx *ec);
 /* Hex text of `bytes` random bytes; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
-/* ---- order and hashes -------------------------------------------------------------------------------------------- */
+/* ---- lists, order and hashes ------------------------------------------------------------------------------------- */
+
+/* Makes room for one more item behind the first `count`. `list`: of the pointer to the items, NULL for none, which grow
+ * by this function alone; free ends them. False: out of memory, nothing has changed. */
+MUST_CHECK bool list_grow(void *list, size_t count, size_t item_size);
+/* In a list of numbers, or of structs that begin with their number, ascending (compare_int64 sorts both): the first
+ * place whose number is not below this one, and the item that has it; NULL: none has. */
+size_t list_find_place(const void *list, size_t count, size_t item_size, int64_t number);
+void *list_find(const void *list, size_t count, size_t item_size, int64_t number);
 
 /* For qsort and bsearch, ascending: of numbers, or of structs that begin with one, such as an id. */
 int compare_int64(const void *a, const void *b);
-/* In a list of such structs of `size` bytes that ascends; NULL: none has that id. */
-void *search_by_id(int64_t id, const void *list, size_t count, size_t size);
 size_t sort_distinct(int64_t *list, size_t count); /* ascending, each once; how many are left. No list: none */
 
 /* FNV-1a, to be continued over several values, for tables in memory. hash_text counts the NUL, so that texts do not run

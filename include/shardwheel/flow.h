@@ -223,8 +223,8 @@ bool flow_is_same_document(const char *a, const char *b);
 /* Documents that go to another cluster, whose ids are others: in them a step of type job, map or broadcast has
  * "job": {"appname": ..., "name": ...} in place of "jobId". */
 struct flow_job_name {
-    size_t step;
     int64_t id;
+    size_t step;
     const char *app_name, *name;
 };
 struct flow_portable;

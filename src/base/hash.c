@@ -2,6 +2,24 @@
 #include "shardwheel/base.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define LIST_MIN 8
+
+/* There is room for a power of two, so that it need not be kept. */
+bool list_grow(void *list, size_t count, size_t item_size)
+{
+    size_t room = count < LIST_MIN ? LIST_MIN : 2 * count;
+    void *items;
+
+    if (count != 0 && (count < LIST_MIN || (count & (count - 1)) != 0))
+        return true;
+    memcpy(&items, list, sizeof items);
+    items = room > SIZE_MAX / item_size ? NULL : realloc(items, room * item_size);
+    if (items)
+        memcpy(list, &items, sizeof items);
+    return items != NULL;
+}
 
 int compare_int64(const void *a, const void *b)
 {
@@ -10,9 +28,25 @@ int compare_int64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-void *search_by_id(int64_t id, const void *list, size_t count, size_t size)
+size_t list_find_place(const void *list, size_t count, size_t item_size, int64_t number)
 {
-    return count ? bsearch(&id, list, count, size, compare_int64) : NULL;
+    const char *items = list;
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare_int64(items + middle * item_size, &number) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void *list_find(const void *list, size_t count, size_t item_size, int64_t number)
+{
+    return count ? bsearch(&number, list, count, item_size, compare_int64) : NULL;
 }
 
 size_t sort_distinct(int64_t *list, size_t count)

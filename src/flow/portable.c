@@ -161,16 +161,9 @@ enum err flow_put_with_ids(struct buf *out, struct flow_portable *portable, stru
     return put_document(out, portable->document, ec);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    return compare_int64(&((const struct flow_job_name *)a)->id, &((const struct flow_job_name *)b)->id);
-}
-
 static const struct flow_job_name *find_name(const struct flow_job_name *names, size_t count, struct json_object *id)
 {
-    const struct flow_job_name key = {.id = json_object_get_int64(id)};
-
-    return count ? bsearch(&key, names, count, sizeof key, compare_ids) : NULL;
+    return list_find(names, count, sizeof *names, json_object_get_int64(id));
 }
 
 static struct json_object *make_name(const struct flow_job_name *name)

@@ -80,24 +80,21 @@ static enum err make_moves(struct work *w, bool *moved, struct errctx *ec)
 
 static enum err tell_parent(struct work *w, struct errctx *ec)
 {
-    struct flow_parent_note *more;
     struct buf results = {0};
     enum err e;
 
     if (!w->run->parent_run)
         return ERR_OK;
-    more = realloc(w->out->notes, (w->out->note_count + 1) * sizeof *more);
-    if (!more)
+    if (!list_grow(&w->out->notes, w->out->note_count, sizeof *w->out->notes))
         return err_set(ec, ERR_NOMEM, "out of memory");
-    w->out->notes = more;
     e = w->values ? flow_put_results(&results, w->values, ec) : ERR_OK;
-    more[w->out->note_count] =
+    w->out->notes[w->out->note_count] =
         (struct flow_parent_note){.run_id = w->run->parent_run,
                                   .step = w->run->parent_step,
                                   .child_run = w->run->id,
                                   .code = w->run->state == FLOW_RUN_SUCCEEDED ? CODE_OK : CODE_FAILED};
     if (!e && w->values)
-        more[w->out->note_count].result = work_keep_buf(w, &results, &e, ec);
+        w->out->notes[w->out->note_count].result = work_keep_buf(w, &results, &e, ec);
     w->out->note_count++;
     buf_fini(&results);
     return e;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "flowrun/documents.h"
 
+#include "flowrun/work.h"
+
 #include "shardwheel/flowrun.h"
 #include "shardwheel/store/job.h"
 #include "shardwheel/store/run.h"
@@ -111,7 +113,7 @@ static void hide_outdated(struct documents *d, struct flow_version version)
 enum err documents_get(struct documents *d, struct store_session *s, struct flow_version version,
                        const struct advance_flow **out, struct errctx *ec)
 {
-    struct advance_flow *flow, **more;
+    struct advance_flow *flow;
     char *text = NULL;
     enum err e;
 
@@ -119,11 +121,7 @@ enum err documents_get(struct documents *d, struct store_session *s, struct flow
     *out = documents_find(d, version);
     if (*out)
         return ERR_OK;
-    more = realloc(d->flows, (d->flow_count + 1) * sizeof(struct advance_flow *));
-    if (!more)
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    d->flows = more;
-    flow = calloc(1, sizeof *flow);
+    flow = list_grow(&d->flows, d->flow_count, sizeof(struct advance_flow *)) ? calloc(1, sizeof *flow) : NULL;
     if (!flow)
         return err_set(ec, ERR_NOMEM, "out of memory");
     flow->version = version;
@@ -156,7 +154,6 @@ static enum err load_named(struct documents *d, struct store_session *s, const c
 {
     const struct advance_flow *flow;
     struct flow_version version;
-    struct named *more;
     enum err e;
 
     for (size_t i = 0; i < d->name_count; i++)
@@ -167,28 +164,19 @@ static enum err load_named(struct documents *d, struct store_session *s, const c
         e = documents_get(d, s, version, &flow, ec);
     if (e == ERR_NOTFOUND || e == ERR_INPUT)
         return ERR_OK;
-    more = e ? NULL : realloc(d->names, (d->name_count + 1) * sizeof *more);
-    if (!e && !more)
-        e = err_set(ec, ERR_NOMEM, "out of memory");
     if (e)
         return e;
-    d->names = more;
-    more[d->name_count++] = (struct named){name, version};
+    if (!list_grow(&d->names, d->name_count, sizeof *d->names))
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    d->names[d->name_count++] = (struct named){name, version};
     return ERR_OK;
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-static int compare_jobs(const void *a, const void *b)
-{
-    return compare_int64(&((const struct advance_job *)a)->id, &((const struct advance_job *)b)->id);
-}
-
 const struct advance_job *documents_find_job(const struct documents *d, int64_t id)
 {
-    struct advance_job key = {.id = id};
-
-    return d->job_count ? bsearch(&key, d->jobs, d->job_count, sizeof key, compare_jobs) : NULL;
+    return list_find(d->jobs, d->job_count, sizeof *d->jobs, id);
 }
 
 static enum err load_settings(struct documents *d, struct store_session *s, const int64_t *ids, struct errctx *ec)
@@ -227,21 +215,6 @@ static enum err load_jobs(struct documents *d, struct store_session *s, const in
     return e || count == 0 ? e : load_settings(d, s, ids, ec);
 }
 
-/* Ids of the jobs of a flow behind those that are there; NULL: out of memory. */
-static int64_t *add_jobs(int64_t *ids, size_t *count, const struct flow *flow)
-{
-    int64_t *more = realloc(ids, (*count + flow_count_steps(flow)) * sizeof *more);
-
-    if (!more) {
-        free(ids);
-        return NULL;
-    }
-    for (size_t i = 0; i < flow_count_steps(flow); i++)
-        if (flow_get_step(flow, i)->job_id > 0)
-            more[(*count)++] = flow_get_step(flow, i)->job_id;
-    return more;
-}
-
 /* ---- a batch ----------------------------------------------------------------------------------------------------- */
 
 static enum err load_one(struct documents *d, struct store_session *s, struct flow_version version, int64_t **ids,
@@ -255,23 +228,24 @@ static enum err load_one(struct documents *d, struct store_session *s, struct fl
                  version.version, log_quote(ec->text).s);
         return ERR_OK;
     }
-    for (size_t i = 0; !e && i < flow_count_steps(flow->flow); i++)
-        if (flow_get_step(flow->flow, i)->kind == FLOW_FLOW)
-            e = load_named(d, s, flow_get_step(flow->flow, i)->flow, ec);
-    if (e)
-        return e;
-    *ids = add_jobs(*ids, id_count, flow->flow);
-    return *ids ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; !e && i < flow_count_steps(flow->flow); i++) {
+        const struct flow_step *step = flow_get_step(flow->flow, i);
+
+        if (step->kind == FLOW_FLOW)
+            e = load_named(d, s, step->flow, ec);
+        if (!e && step->job_id > 0)
+            e = work_add_id(ids, id_count, step->job_id, ec);
+    }
+    return e;
 }
 
 enum err documents_load(struct documents *d, struct store_session *s, const int64_t *run_ids, size_t count,
                         struct errctx *ec)
 {
     struct flow_version *versions = NULL;
-    int64_t *ids = calloc(1, sizeof *ids);
+    int64_t *ids = NULL;
     size_t version_count = 0, id_count = 0;
-    enum err e = ids ? store_load_flow_versions_of(s, run_ids, count, &versions, &version_count, ec)
-                     : err_set(ec, ERR_NOMEM, "out of memory");
+    enum err e = store_load_flow_versions_of(s, run_ids, count, &versions, &version_count, ec);
 
     drop_jobs(d);
     drop_flows(d, d->flow_count > FLOWRUN_DOCUMENTS_MAX);

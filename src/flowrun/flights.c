@@ -5,14 +5,8 @@
 
 enum err flights_add(struct flights *f, struct flow_fire fire, int64_t now_ms, struct errctx *ec)
 {
-    if (f->count == f->room) {
-        size_t room = f->room ? 2 * f->room : 256;
-        struct flight *more = realloc(f->list, room * sizeof *more);
-        if (!more)
-            return err_set(ec, ERR_NOMEM, "out of memory for the fires of flows");
-        f->list = more;
-        f->room = room;
-    }
+    if (!list_grow(&f->list, f->count, sizeof *f->list))
+        return err_set(ec, ERR_NOMEM, "out of memory for the fires of flows");
     f->list[f->count++] = (struct flight){fire, now_ms, now_ms + FLIGHT_LOOK_MIN_MS};
     return ERR_OK;
 }
@@ -47,7 +41,7 @@ void flights_drop_logs(struct flights *f, const int64_t *log_ids, size_t count)
     size_t kept = 0;
 
     for (size_t i = 0; i < f->count; i++)
-        if (count == 0 || !bsearch(&f->list[i].fire.log_id, log_ids, count, sizeof *log_ids, compare_int64))
+        if (!list_find(log_ids, count, sizeof *log_ids, f->list[i].fire.log_id))
             f->list[kept++] = f->list[i];
     f->count = kept;
 }

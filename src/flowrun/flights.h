@@ -20,7 +20,7 @@ struct flight {
 };
 struct flights {
     struct flight *list;
-    size_t count, room;
+    size_t count;
     size_t at; /* where the next take begins: none waits for ever behind others that are due again */
 };
 

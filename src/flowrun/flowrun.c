@@ -167,11 +167,10 @@ static enum err work(struct flowrun *f, bool *wait, struct errctx *ec)
 int64_t flowrun_turn(struct flowrun *f)
 {
     int64_t next_ms;
-    struct errctx ec;
+    struct errctx ec = {0};
     bool wait = false;
     enum err e;
 
-    errctx_clear(&ec);
     f->moved = false;
     e = work(f, &wait, &ec);
     counters_set(f->counters, COUNTER_FLOW_FIRES_OPEN, (int64_t)f->flights.count);
@@ -201,9 +200,8 @@ static int64_t run_turn(void *arg)
 static void end_turns(void *arg)
 {
     struct flowrun *f = arg;
-    struct errctx ec;
+    struct errctx ec = {0};
 
-    errctx_clear(&ec);
     if (direct_settle_at_end(&f->sender, f->opts.incarnation, &f->doubt, &ec))
         log_warn("flowrun", "event=flows_failing error=%s", log_quote(ec.text).s);
 }

@@ -110,14 +110,9 @@ static enum err begin_item(struct work *w, size_t step, const struct items *item
 {
     struct flow_step_row *row = work_change(w, step, ec);
     struct flow_item_row *item = calloc(1, sizeof *item);
-    void **more = item ? realloc(w->out->memory, (w->out->memory_count + 1) * sizeof *more) : NULL;
 
-    if (!row || !more) {
-        free(item);
+    if (!work_own(w, item) || !row)
         return err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    w->out->memory = more;
-    more[w->out->memory_count++] = item;
     *item = (struct flow_item_row){.run_id = w->run->id, .step = (int)step, .item = row->items_begun++};
     return try_item(w, step, item, items, ec);
 }

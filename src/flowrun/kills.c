@@ -113,8 +113,7 @@ static int64_t kills_turn(struct kills *k)
                                        .timeout_ms = access->timeout_ms,
                                        .tls = &access->tls,
                                        .keep = k->opts.keep};
-        struct errctx ec;
-        errctx_clear(&ec);
+        struct errctx ec = {0};
         enum err e = run_kill(&with, kill.log_id, &(struct kill_words){"the flow run was cancelled", ": "}, NULL, &ec);
         if (e && !(e == ERR_BUSY && wait_for(k, kill, now_ms)))
             log_info("flowrun", "event=flow_kill_failed log_id=%" PRId64 " error=%s", kill.log_id,

@@ -6,15 +6,14 @@
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static bool keep(struct flow_changes *out, void *memory)
+bool work_own(struct work *w, void *memory)
 {
-    void **more = memory ? realloc(out->memory, (out->memory_count + 1) * sizeof *more) : NULL;
+    struct flow_changes *out = w->out;
 
-    if (!more) {
+    if (!memory || !list_grow(&out->memory, out->memory_count, sizeof *out->memory)) {
         free(memory);
         return false;
     }
-    out->memory = more;
     out->memory[out->memory_count++] = memory;
     return true;
 }
@@ -25,7 +24,7 @@ const char *work_keep(struct work *w, const char *text, enum err *e, struct errc
 
     if (!text)
         return NULL;
-    if (keep(w->out, copy))
+    if (work_own(w, copy))
         return copy;
     *e = err_set(ec, ERR_NOMEM, "out of memory");
     return NULL;
@@ -44,34 +43,25 @@ const char *work_keep_buf(struct work *w, struct buf *buf, enum err *e, struct e
 
 enum err work_add_id(int64_t **list, size_t *count, int64_t id, struct errctx *ec)
 {
-    int64_t *more = realloc(*list, (*count + 1) * sizeof *more);
-
-    if (!more)
+    if (!list_grow(list, *count, sizeof **list))
         return err_set(ec, ERR_NOMEM, "out of memory");
-    *list = more;
-    more[(*count)++] = id;
+    (*list)[(*count)++] = id;
     return ERR_OK;
 }
 
 enum err work_add_place(struct flow_place **list, size_t *count, int64_t run_id, int step, struct errctx *ec)
 {
-    struct flow_place *more = realloc(*list, (*count + 1) * sizeof *more);
-
-    if (!more)
+    if (!list_grow(list, *count, sizeof **list))
         return err_set(ec, ERR_NOMEM, "out of memory");
-    *list = more;
-    more[(*count)++] = (struct flow_place){run_id, step};
+    (*list)[(*count)++] = (struct flow_place){run_id, step};
     return ERR_OK;
 }
 
 enum err work_add_item(struct work *w, const struct flow_item_row *item, struct errctx *ec)
 {
-    const struct flow_item_row **more = realloc(w->out->items, (w->out->item_count + 1) * sizeof *more);
-
-    if (!more)
+    if (!list_grow(&w->out->items, w->out->item_count, sizeof(struct flow_item_row *)))
         return err_set(ec, ERR_NOMEM, "out of memory");
-    w->out->items = more;
-    more[w->out->item_count++] = item;
+    w->out->items[w->out->item_count++] = item;
     return ERR_OK;
 }
 
@@ -79,11 +69,9 @@ enum err work_add_item(struct work *w, const struct flow_item_row *item, struct 
 
 struct flow_step_row *work_change(struct work *w, size_t step, struct errctx *ec)
 {
-    const struct flow_step_row **more;
-
     if (!w->rows[step]) {
         struct flow_step_row *row = calloc(1, sizeof *row);
-        if (!keep(w->out, row))
+        if (!work_own(w, row))
             goto no_memory;
         row->run_id = w->run->id;
         row->step = (int)step;
@@ -91,11 +79,9 @@ struct flow_step_row *work_change(struct work *w, size_t step, struct errctx *ec
     }
     if (w->changed[step])
         return w->rows[step];
-    more = realloc(w->out->steps, (w->out->step_count + 1) * sizeof *more);
-    if (!more)
+    if (!list_grow(&w->out->steps, w->out->step_count, sizeof(struct flow_step_row *)))
         goto no_memory;
-    w->out->steps = more;
-    more[w->out->step_count++] = w->rows[step];
+    w->out->steps[w->out->step_count++] = w->rows[step];
     w->changed[step] = true;
     return w->rows[step];
 no_memory:

@@ -24,6 +24,7 @@ struct work {
 /* ---- work.c ---- */
 
 /* Texts that the changes keep. NULL: out of memory, which *e says; NULL for NULL is none. */
+bool work_own(struct work *w, void *memory); /* frees it where there is no room to keep it; NULL: false */
 const char *work_keep(struct work *w, const char *text, enum err *e, struct errctx *ec);
 /* The text of the buffer, which is empty then. */
 const char *work_keep_buf(struct work *w, struct buf *buf, enum err *e, struct errctx *ec);

@@ -19,23 +19,6 @@ static size_t find_place(const struct lost_addresses *a, const char *text)
     return low;
 }
 
-static bool make_room(struct lost_addresses *a)
-{
-    size_t cap = a->cap ? a->cap * 2 : 256;
-    struct lost_address **grown;
-
-    if (a->count == LOST_ADDRESSES_MAX)
-        return false;
-    if (a->count < a->cap)
-        return true;
-    grown = realloc(a->list, cap * sizeof(struct lost_address *));
-    if (!grown)
-        return false;
-    a->list = grown;
-    a->cap = cap;
-    return true;
-}
-
 static struct lost_address *create_address(const char *text)
 {
     struct lost_address *address = calloc(1, sizeof *address);
@@ -59,11 +42,12 @@ static void destroy_address(struct lost_address *address)
 struct lost_address *lost_addresses_get(struct lost_addresses *a, const char *text)
 {
     size_t at = find_place(a, text);
-    struct lost_address *made;
+    struct lost_address *made = NULL;
 
     if (at < a->count && strcmp(a->list[at]->text, text) == 0)
         return a->list[at];
-    made = make_room(a) ? create_address(text) : NULL;
+    if (a->count < LOST_ADDRESSES_MAX && list_grow(&a->list, a->count, sizeof(struct lost_address *)))
+        made = create_address(text);
     if (!made)
         return NULL;
     memmove(a->list + at + 1, a->list + at, (a->count - at) * sizeof(struct lost_address *));

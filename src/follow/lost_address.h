@@ -23,7 +23,7 @@ struct lost_address {
 
 struct lost_addresses {
     struct lost_address **list; /* ascending by text */
-    size_t count, cap;
+    size_t count;
 };
 
 /* The one with this text, made where it is not known yet. NULL when there is no room. */

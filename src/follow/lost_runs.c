@@ -19,34 +19,12 @@ void lost_runs_forget(struct lost_runs *r)
     r->horizons.count = 0;
 }
 
-static int compare_runs(const void *a, const void *b)
-{
-    return compare_int64(&((const struct lost_run *)a)->id, &((const struct lost_run *)b)->id);
-}
-
-static enum err make_room(struct lost_runs *r, size_t more, struct errctx *ec)
-{
-    size_t cap = r->cap ? r->cap : 1024;
-    struct lost_run *grown;
-
-    while (cap < r->count + more)
-        cap *= 2;
-    if (cap == r->cap)
-        return ERR_OK;
-    grown = realloc(r->list, cap * sizeof *grown);
-    if (!grown)
-        return err_set(ec, ERR_NOMEM, "out of memory for %zu open runs", r->count + more);
-    r->list = grown;
-    r->cap = cap;
-    return ERR_OK;
-}
-
 static enum err add_runs(struct lost_runs *r, const struct open_runs *found, struct errctx *ec)
 {
     size_t sorted_runs = r->count;
-    enum err e = make_room(r, found->count, ec);
+    enum err e = ERR_OK;
 
-    for (size_t i = 0; i < found->count && !e; i++) {
+    for (size_t i = 0; i < found->count; i++) {
         const struct open_run *row = &found->rows[i];
         struct lost_run run = {.id = row->id,
                                .job_id = row->job_id,
@@ -55,8 +33,12 @@ static enum err add_runs(struct lost_runs *r, const struct open_runs *found, str
                                .asked_mono_ms = INT64_MIN,
                                .idle_mono_ms = INT64_MIN,
                                .last_idle_mono_ms = INT64_MIN};
-        if (bsearch(&run, r->list, sorted_runs, sizeof run, compare_runs))
+        if (list_find(r->list, sorted_runs, sizeof run, run.id))
             continue;
+        if (!list_grow(&r->list, r->count, sizeof run)) {
+            e = err_set(ec, ERR_NOMEM, "out of memory for %zu open runs", r->count);
+            break;
+        }
         if (r->count < RUNS_MAX)
             run.address = lost_addresses_get(r->addresses, row->address);
         if (!run.address) {
@@ -67,7 +49,7 @@ static enum err add_runs(struct lost_runs *r, const struct open_runs *found, str
         r->list[r->count++] = run;
     }
     if (r->count > sorted_runs)
-        qsort(r->list, r->count, sizeof *r->list, compare_runs);
+        qsort(r->list, r->count, sizeof *r->list, compare_int64);
     return e;
 }
 

@@ -34,7 +34,7 @@ struct lost_runs {
     struct lost_addresses *addresses; /* those of the runs, and others */
     struct log_limit full_log;
     struct lost_run *list; /* ascending by id */
-    size_t count, cap;
+    size_t count;
     int64_t front_id; /* rows up to here were looked at */
     int64_t sweep_id; /* ... and again, up to here */
     int64_t sweep_mono_ms;

@@ -20,16 +20,7 @@ void watch_fini(struct watch *w)
 /* The place of the first item above the id. */
 static size_t find_above(const struct watch *w, int64_t id)
 {
-    size_t low = 0, high = w->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (w->items[middle].id <= id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return id == INT64_MAX ? w->count : list_find_place(w->items, w->count, sizeof *w->items, id + 1);
 }
 
 enum err watch_begin(struct watch *w, int64_t front_id, size_t turn_max, struct errctx *ec)
@@ -53,14 +44,8 @@ enum err watch_begin(struct watch *w, int64_t front_id, size_t turn_max, struct 
 
 enum err watch_note(struct watch *w, int64_t id, struct errctx *ec)
 {
-    if (w->found_count == w->found_cap) {
-        size_t cap = w->found_cap ? w->found_cap * 2 : 256;
-        int64_t *grown = realloc(w->found, cap * sizeof *grown);
-        if (!grown)
-            return err_set(ec, ERR_NOMEM, "out of memory for %zu watched rows", cap);
-        w->found = grown;
-        w->found_cap = cap;
-    }
+    if (!list_grow(&w->found, w->found_count, sizeof *w->found))
+        return err_set(ec, ERR_NOMEM, "out of memory for %zu watched rows", w->found_count);
     w->found[w->found_count++] = id;
     return ERR_OK;
 }
@@ -115,7 +100,7 @@ void watch_abandon(struct watch *w)
 
 int64_t watch_get_seen_ms(const struct watch *w, int64_t id)
 {
-    size_t above = find_above(w, id);
+    const struct watched *item = list_find(w->items, w->count, sizeof *w->items, id);
 
-    return above > 0 && w->items[above - 1].id == id ? w->items[above - 1].seen_ms : INT64_MAX;
+    return item ? item->seen_ms : INT64_MAX;
 }

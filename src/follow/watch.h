@@ -29,7 +29,6 @@ struct watch {
     int64_t front_id;
     int64_t *found; /* in the order of watch_note */
     size_t found_count;
-    size_t found_cap;
 };
 
 void watch_init(struct watch *w, size_t max);

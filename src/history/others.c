@@ -103,12 +103,8 @@ static enum err remember(struct others *o, const struct edited_job *job, struct 
 {
     if (o->next_count == OTHERS_KNOWN_MAX)
         return ERR_OK;
-    if (o->next_count % 256 == 0) {
-        struct known_edit *grown = realloc(o->next, (o->next_count + 256) * sizeof *grown);
-        if (!grown)
-            return err_set(ec, ERR_NOMEM, "out of memory for edits of jobs");
-        o->next = grown;
-    }
+    if (!list_grow(&o->next, o->next_count, sizeof *o->next))
+        return err_set(ec, ERR_NOMEM, "out of memory for edits of jobs");
     o->next[o->next_count++] = (struct known_edit){job->id, job->updated_s};
     return ERR_OK;
 }

@@ -22,38 +22,21 @@ struct group_state {
     size_t size;
 };
 
-static struct group_state *find_state(const struct groups *groups, int64_t group, size_t *place)
-{
-    size_t low = 0, high = groups->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (groups->states[middle].group < group)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *place = low;
-    return low < groups->count && groups->states[low].group == group ? &groups->states[low] : NULL;
-}
-
 /* NULL when out of memory. */
 static struct group_state *get_state(struct groups *groups, int64_t group)
 {
-    size_t place;
-    struct group_state *found = find_state(groups, group, &place);
-    struct group_state *grown;
+    size_t place = list_find_place(groups->states, groups->count, sizeof *groups->states, group);
+    struct group_state *found;
 
-    if (found)
-        return found;
-    grown = realloc(groups->states, (groups->count + 1) * sizeof *grown);
-    if (!grown)
+    if (place < groups->count && groups->states[place].group == group)
+        return &groups->states[place];
+    if (!list_grow(&groups->states, groups->count, sizeof *found))
         return NULL;
-    memmove(&grown[place + 1], &grown[place], (groups->count - place) * sizeof *grown);
-    groups->states = grown;
+    found = &groups->states[place];
+    memmove(found + 1, found, (groups->count - place) * sizeof *found);
     groups->count++;
-    grown[place] = (struct group_state){.group = group};
-    return &grown[place];
+    *found = (struct group_state){.group = group};
+    return found;
 }
 
 const struct hash_ring *groups_get_ring(struct groups *groups, const struct registry_group *group)

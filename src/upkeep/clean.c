@@ -48,11 +48,6 @@ static int compare_retentions(const void *a, const void *b)
     return x->days != y->days ? compare_int64(&x->days, &y->days) : compare_int64(&x->job_id, &y->job_id);
 }
 
-static int compare_jobs(const void *a, const void *b)
-{
-    return compare_int64(&((const struct job_retention *)a)->job_id, &((const struct job_retention *)b)->job_id);
-}
-
 static uint64_t hash_settings(const struct clean *c)
 {
     uint64_t h = HASH_START;
@@ -105,7 +100,7 @@ static enum err look(struct clean *c, struct store_session *s, int64_t day, stru
     c->cleaned = 0;
     c->own_at = 0;
     c->walking = true;
-    qsort(c->own, c->own_count, sizeof *c->own, compare_jobs);
+    qsort(c->own, c->own_count, sizeof *c->own, compare_int64);
     point_walk(c, c->own, c->own_count, /*except=*/true, c->retention_days);
     qsort(c->own, c->own_count, sizeof *c->own, compare_retentions);
     if (c->retention_days < CLEAN_KEEP_MIN_DAYS)

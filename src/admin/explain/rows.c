@@ -14,7 +14,7 @@
 
 const struct explain_row *explain_find_row(const struct explain_facts *facts, int64_t id)
 {
-    return search_by_id(id, facts->rows, facts->row_count, sizeof *facts->rows);
+    return list_find(facts->rows, facts->row_count, sizeof *facts->rows, id);
 }
 
 const struct explain_outage *explain_find_outage(const struct explain_facts *facts, int64_t from_ms, int64_t to_ms)

@@ -250,9 +250,9 @@ enum err reach_close(struct reach *reach, struct errctx *ec)
 
 const struct flow_job *reach_find_job(const struct reach *reach, int64_t id)
 {
-    const struct flow_job *planned = search_by_id(id, reach->planned, reach->planned_count, sizeof *planned);
+    const struct flow_job *planned = list_find(reach->planned, reach->planned_count, sizeof *planned, id);
 
-    return planned ? planned : search_by_id(id, reach->jobs.items, reach->jobs.count, sizeof *reach->jobs.items);
+    return planned ? planned : list_find(reach->jobs.items, reach->jobs.count, sizeof *reach->jobs.items, id);
 }
 
 /* ---- walks ------------------------------------------------------------------------------------------------------- */

@@ -23,12 +23,12 @@ void job_found_fini(struct job_found *found)
 
 const struct job_settings *job_found_settings(const struct job_found *found, int64_t job_id)
 {
-    return search_by_id(job_id, found->settings, found->settings_count, sizeof *found->settings);
+    return list_find(found->settings, found->settings_count, sizeof *found->settings, job_id);
 }
 
 const struct job_last_run *job_found_run(const struct job_found *found, int64_t job_id)
 {
-    return search_by_id(job_id, found->runs, found->run_count, sizeof *found->runs);
+    return list_find(found->runs, found->run_count, sizeof *found->runs, job_id);
 }
 
 int64_t job_found_failures(const struct job_found *found, int64_t job_id)

@@ -71,7 +71,7 @@ static int compare_texts(const void *a, const void *b)
 
 static bool is_chosen(const struct group_choice *choice, int64_t group)
 {
-    return !choice->groups || search_by_id(group, choice->groups, choice->count, sizeof group);
+    return !choice->groups || list_find(choice->groups, choice->count, sizeof group, group);
 }
 
 enum err overview_count_executors(struct overview *o, const struct registry_snapshot *snap,

@@ -65,7 +65,7 @@ static const struct export_name *find(const struct export_children *c, int64_t i
     const struct export_name *found = NULL;
 
     for (size_t i = 0; !found && i < c->list_count; i++)
-        found = search_by_id(id, c->lists[i].items, c->lists[i].count, sizeof *found);
+        found = list_find(c->lists[i].items, c->lists[i].count, sizeof *found, id);
     return found;
 }
 

@@ -216,7 +216,7 @@ static size_t put_jobs(struct exporter *x, const struct export_name *names, size
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct job_row *row = search_by_id(names[i].id, x->found.list.rows, x->found.list.count, sizeof *row);
+        const struct job_row *row = list_find(x->found.list.rows, x->found.list.count, sizeof *row, names[i].id);
         if (!row)
             continue;
         struct transfer_job *job = &x->jobs[n++];

@@ -40,7 +40,7 @@ static bool are_wanted(const struct export_filter *filter, const int64_t *ids, s
     bool wanted = true;
 
     for (size_t i = 0; wanted && filter->jobs && i < count; i++)
-        wanted = search_by_id(ids[i], filter->jobs, filter->job_count, sizeof *ids) != NULL;
+        wanted = list_find(filter->jobs, filter->job_count, sizeof *ids, ids[i]) != NULL;
     return wanted;
 }
 

@@ -22,24 +22,12 @@ void delays_fini(struct delays *d)
 /* Where the job stands, or would. */
 static size_t find_place(const struct delays *d, int64_t job_id)
 {
-    size_t low = 0, high = d->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (d->runs[middle].job_id < job_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return list_find_place(d->runs, d->count, sizeof *d->runs, job_id);
 }
 
 static struct delayed_run *find(const struct delays *d, int64_t job_id)
 {
-    size_t at = find_place(d, job_id);
-
-    return at < d->count && d->runs[at].job_id == job_id ? &d->runs[at] : NULL;
+    return list_find(d->runs, d->count, sizeof *d->runs, job_id);
 }
 
 const struct delayed_run *delays_find(const struct delays *d, int64_t job_id)
@@ -49,13 +37,13 @@ const struct delayed_run *delays_find(const struct delays *d, int64_t job_id)
 
 void delays_forget(struct delays *d, int64_t job_id)
 {
-    size_t at = find_place(d, job_id);
+    struct delayed_run *run = find(d, job_id);
 
-    if (at == d->count || d->runs[at].job_id != job_id)
+    if (!run)
         return;
-    forget_rows(&d->runs[at]);
+    forget_rows(run);
     d->count--;
-    memmove(&d->runs[at], &d->runs[at + 1], (d->count - at) * sizeof *d->runs);
+    memmove(run, run + 1, (size_t)(d->runs + d->count - run) * sizeof *run);
 }
 
 static struct delayed_run *add(struct delays *d, int64_t job_id)
@@ -65,15 +53,8 @@ static struct delayed_run *add(struct delays *d, int64_t job_id)
     if (at < d->count && d->runs[at].job_id == job_id) {
         forget_rows(&d->runs[at]);
     } else {
-        if (d->count == d->room) {
-            size_t room = d->room ? d->room * 2 : 16;
-            struct delayed_run *runs = d->count < DELAYS_MAX ? realloc(d->runs, room * sizeof *runs) : NULL;
-
-            if (!runs)
-                return NULL;
-            d->runs = runs;
-            d->room = room < DELAYS_MAX ? room : DELAYS_MAX;
-        }
+        if (d->count == DELAYS_MAX || !list_grow(&d->runs, d->count, sizeof *d->runs))
+            return NULL;
         memmove(&d->runs[at + 1], &d->runs[at], (d->count - at) * sizeof *d->runs);
         d->count++;
     }

@@ -30,7 +30,7 @@ struct delayed_run {
 
 struct delays {
     struct delayed_run *runs; /* ascending by job; owned */
-    size_t count, room;
+    size_t count;
     size_t turn;          /* where the next look begins */
     int64_t next_mono_ms; /* the next look */
     size_t seek_turn;     /* where the next search begins */

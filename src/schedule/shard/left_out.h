@@ -7,7 +7,7 @@
  * left out: what they missed is caught up when their rows are free.
  *
  * Threads     The schedule thread of one shard.
- * Memory      24 bytes each, at most LEFT_OUT_MAX.
+ * Memory      24 bytes each, for LEFT_OUT_MAX at most, rounded up to a power of two.
  */
 #ifndef SHARDWHEEL_SCHEDULE_SHARD_LEFT_OUT_H
 #define SHARDWHEEL_SCHEDULE_SHARD_LEFT_OUT_H
@@ -25,7 +25,6 @@ struct left_out_job {
 struct left_out {
     struct left_out_job *jobs; /* owned */
     size_t count;
-    size_t room;
     bool full; /* there were more than are kept */
 };
 

@@ -63,18 +63,14 @@ static enum err drop_gone(const struct flow_move_order *order, const struct flow
     for (size_t i = 0; i < batch->ends.count; i++) {
         const struct flow_fire_end *end = &batch->ends.items[i];
         int shard = (int)(end->run_id % order->n);
-        int64_t *more;
-
         if (!bsearch(&end->run_id, order->run_ids, order->run_count, sizeof *order->run_ids, compare_int64) ||
             !bsearch(&shard, batch->shards, batch->shard_count, sizeof *batch->shards, compare_shards) ||
             (batch->runs.count > 0 &&
              bsearch(&end->run_id, batch->runs.items, batch->runs.count, sizeof *batch->runs.items, compare_runs)))
             continue;
-        more = realloc(out->ended, (out->ended_count + 1) * sizeof *more);
-        if (!more)
+        if (!list_grow(&out->ended, out->ended_count, sizeof *out->ended))
             return err_set(ec, ERR_NOMEM, "out of memory");
-        out->ended = more;
-        more[out->ended_count++] = end->log_id;
+        out->ended[out->ended_count++] = end->log_id;
     }
     return ERR_OK;
 }

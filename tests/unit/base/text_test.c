@@ -202,19 +202,48 @@ static void numbers_sort_ascending(void **state)
     assert_int_equal(sort_distinct(NULL, 0), 0);
 }
 
-static void structs_are_found_by_the_id_that_they_begin_with(void **state)
+static void lists_grow(void **state)
+{
+    int64_t *list = NULL, **none = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 1000; i++) { /* the sanitizer watches the end of it */
+        assert_true(list_grow(&list, i, sizeof *list));
+        list[i] = (int64_t)i;
+    }
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(list[i], i);
+    for (size_t i = 100; i < 400; i++) { /* shorter again, and longer */
+        assert_true(list_grow(&list, i, sizeof *list));
+        list[i] = -1;
+    }
+    assert_int_equal(list[99], 99);
+    assert_false(list_grow(&list, SIZE_MAX / 4 + 1, sizeof *list));
+    assert_int_equal(list[99], 99);
+    assert_true(list_grow(&none, 0, sizeof(int64_t *)));
+    free(list);
+    free(none);
+}
+
+static void items_are_found_by_their_number(void **state)
 {
     const struct item {
         int64_t id;
         char name;
-    } list[] = {{-7, 'a'}, {3, 'b'}, {INT64_MAX, 'c'}};
+    } list[] = {{INT64_MIN, 'a'}, {-3, 'b'}, {5, 'c'}, {INT64_MAX, 'd'}};
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(list); i++)
-        assert_ptr_equal(search_by_id(list[i].id, list, ARRAY_LEN(list), sizeof *list), &list[i]);
-    assert_null(search_by_id(4, list, ARRAY_LEN(list), sizeof *list));
-    assert_null(search_by_id(3, list, 1, sizeof *list));
-    assert_null(search_by_id(0, NULL, 0, sizeof *list));
+    for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+        const struct item *found = list_find(list, ARRAY_LEN(list), sizeof *list, list[i].id);
+        assert_ptr_equal(found, &list[i]);
+        assert_int_equal(list_find_place(list, ARRAY_LEN(list), sizeof *list, list[i].id), i);
+    }
+    assert_int_equal(list_find_place(list, ARRAY_LEN(list), sizeof *list, -2), 2);
+    assert_int_equal(list_find_place(list, ARRAY_LEN(list), sizeof *list, 6), 3);
+    assert_int_equal(list_find_place(list, 3, sizeof *list, 6), 3);
+    assert_null(list_find(list, ARRAY_LEN(list), sizeof *list, 0));
+    assert_null(list_find(NULL, 0, 8, 0));
+    assert_int_equal(list_find_place(NULL, 0, 8, 0), 0);
 }
 
 static void histograms_count_each_observation_once(void **state)
@@ -338,7 +367,8 @@ int main(void)
         cmocka_unit_test(log_text_is_quoted),
         cmocka_unit_test(floors),
         cmocka_unit_test(numbers_sort_ascending),
-        cmocka_unit_test(structs_are_found_by_the_id_that_they_begin_with),
+        cmocka_unit_test(lists_grow),
+        cmocka_unit_test(items_are_found_by_their_number),
         cmocka_unit_test(histograms_count_each_observation_once),
         cmocka_unit_test(instants_are_read),
         cmocka_unit_test(words_are_found_whole),
