@@ -152,9 +152,14 @@ MUST_CHECK enum err worker_start(struct worker *w, const char *name, int64_t (*t
 void worker_poke(struct worker *w); /* a turn comes at once, also when one is under way */
 void worker_stop(struct worker *w); /* after the turn under way; may be called twice */
 bool worker_is_stopping(struct worker *w);
+/* In a turn: both wait until the deadline, and return false as soon as it is to stop. A poke ends the first and counts
+ * as noticed then; the second leaves it for the next turn. */
+bool worker_wait_until(struct worker *w, int64_t until_mono_ms);
+bool worker_pause_until(struct worker *w, int64_t until_mono_ms);
 void worker_join(struct worker *w); /* nothing if it was never started */
 
-/* NAME_start, NAME_stop and NAME_join of a struct NAME that has a `worker`, whose turn is NAME_turn. */
+/* NAME_start, NAME_stop and NAME_join of a struct NAME that has a `worker`, whose turn is NAME_turn. Nothing is stopped
+ * and joined where there is none (NULL). */
 #define WORKER_LIFE(name, thread_name, end)                                                                            \
     static int64_t run_##name(void *arg)                                                                               \
     {                                                                                                                  \
@@ -168,11 +173,13 @@ void worker_join(struct worker *w); /* nothing if it was never started */
 #define WORKER_STOPS(name)                                                                                             \
     void name##_stop(struct name *it)                                                                                  \
     {                                                                                                                  \
-        worker_stop(&it->worker);                                                                                      \
+        if (it)                                                                                                        \
+            worker_stop(&it->worker);                                                                                  \
     }                                                                                                                  \
     void name##_join(struct name *it)                                                                                  \
     {                                                                                                                  \
-        worker_join(&it->worker);                                                                                      \
+        if (it)                                                                                                        \
+            worker_join(&it->worker);                                                                                  \
     }
 
 /* ---- logging ----------------------------------------------------------------------------------------------- */

@@ -151,8 +151,9 @@ struct fire {
     struct fire_own *own;      /* of FIRE_LATER: never NULL there once it is in memory. Owned. */
 };
 struct fire *fire_create(void);
-void fire_destroy(struct fire *fire);      /* NULL is fine */
-void fire_destroy_list(struct fire *list); /* NULL is fine */
+void fire_destroy(struct fire *fire);                        /* NULL is fine */
+void fire_destroy_list(struct fire *list);                   /* NULL is fine */
+void fire_put_before(struct fire **head, struct fire *list); /* puts `list` before *head */
 uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, int retry_count);
 uint32_t fire_route_hash(const char *route); /* NULL counts as "" */
 /* The mark as text (at most 100 characters with its NUL), and back. False when `text` does not begin with a mark. */

@@ -16,31 +16,42 @@ void worker_fini(struct worker *w)
     mutex_fini(&w->lock);
 }
 
-/* False when it is to stop. */
-static bool wait_for_turn(struct worker *w, int64_t wait_ms)
+static bool wait_until(struct worker *w, int64_t until_mono_ms, bool heeds_pokes)
 {
-    int64_t until_mono_ms = clock_mono_ms(w->clock) + wait_ms;
     bool stopping;
 
-    watch_pause(wait_ms);
+    watch_pause(until_mono_ms - clock_mono_ms(w->clock));
     mutex_lock(&w->lock);
-    while (!w->stopping && !w->poked && clock_mono_ms(w->clock) < until_mono_ms)
-        cond_wait_until(&w->wake, &w->lock, until_mono_ms);
-    w->poked = false;
+    while (!w->stopping && !(heeds_pokes && w->poked) && clock_mono_ms(w->clock) < until_mono_ms &&
+           cond_wait_until(&w->wake, &w->lock, until_mono_ms))
+        continue;
+    w->poked = w->poked && !heeds_pokes;
     stopping = w->stopping;
     mutex_unlock(&w->lock);
     watch_step();
     return !stopping;
 }
 
+bool worker_wait_until(struct worker *w, int64_t until_mono_ms)
+{
+    return wait_until(w, until_mono_ms, /*heeds_pokes=*/true);
+}
+
+bool worker_pause_until(struct worker *w, int64_t until_mono_ms)
+{
+    return wait_until(w, until_mono_ms, /*heeds_pokes=*/false);
+}
+
 static void worker_main(void *arg)
 {
     struct worker *w = arg;
     struct watch_mark mark;
+    int64_t wait_ms;
 
     watch_enter(w->watch, &mark, w->name);
-    while (wait_for_turn(w, w->turn(w->arg)))
-        continue;
+    do
+        wait_ms = w->turn(w->arg);
+    while (worker_wait_until(w, clock_mono_ms(w->clock) + wait_ms));
     if (w->end)
         w->end(w->arg);
     watch_leave(w->watch, &mark);

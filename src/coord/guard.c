@@ -2,7 +2,6 @@
 /* The guard beside Java admins: asks for the row, holds it, shows the others that it is held. */
 #include "shardwheel/coord.h"
 #include "shardwheel/store/guard.h"
-#include "shardwheel/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,12 +22,9 @@ struct guard {
     const struct clock *clock;   /* [const] */
     struct counters *counters;   /* [const] may be NULL */
     char incarnation[33];        /* [const] */
-    struct thread thread;        /* [main] */
-    struct watch *watch;         /* [main] NULL: nobody watches the thread */
+    struct worker worker;        /* [const] locks by itself */
     bool is_keeping;             /* [main] guard_may_end has said no */
     struct mutex lock;           /* rank LOCK_COORD */
-    struct cond wake;            /* with lock */
-    bool stopping;               /* [lock] set once */
     bool held;                   /* [lock] */
     int others;                  /* [lock] other nodes alive, at seen_mono_ms */
     int64_t seen_mono_ms;        /* [lock] 0: never */
@@ -53,7 +49,8 @@ enum err guard_create(struct store *store, const char *incarnation, const struct
     g->counters = counters;
     snprintf(g->incarnation, sizeof g->incarnation, "%s", incarnation);
     mutex_init(&g->lock, LOCK_COORD);
-    cond_init(&g->wake);
+    worker_init(&g->worker, clock);
+    counters_set(counters, COUNTER_GUARD_WANTED, 1);
     *out = g;
     return ERR_OK;
 }
@@ -62,7 +59,7 @@ void guard_destroy(struct guard *g)
 {
     if (!g)
         return;
-    cond_fini(&g->wake);
+    worker_fini(&g->worker);
     mutex_fini(&g->lock);
     free(g);
 }
@@ -104,16 +101,6 @@ bool guard_may_end(struct guard *g)
 
 /* ---- the thread ------------------------------------------------------------------------------------------------ */
 
-static bool is_stopping(struct guard *g)
-{
-    bool stopping;
-
-    mutex_lock(&g->lock);
-    stopping = g->stopping;
-    mutex_unlock(&g->lock);
-    return stopping;
-}
-
 static void set_held(struct guard *g, bool held)
 {
     mutex_lock(&g->lock);
@@ -121,14 +108,6 @@ static void set_held(struct guard *g, bool held)
     mutex_unlock(&g->lock);
     counters_set(g->counters, COUNTER_GUARD_HELD, held);
     counters_set(g->counters, COUNTER_GUARD_SINCE, held ? clock_wall_ms(g->clock) : 0);
-}
-
-static void pause_until(struct guard *g, int64_t deadline_mono_ms)
-{
-    mutex_lock(&g->lock);
-    while (!g->stopping && clock_mono_ms(g->clock) < deadline_mono_ms)
-        cond_wait_until(&g->wake, &g->lock, deadline_mono_ms);
-    mutex_unlock(&g->lock);
 }
 
 /* One line when it begins, one when it ends. */
@@ -213,7 +192,7 @@ static enum err wait_for_row(struct guard *g, int64_t *proven_ms, struct errctx 
     int64_t begin = clock_mono_ms(g->clock), look = begin + BOOK_MS;
     bool told = false, held = false;
 
-    while (!is_stopping(g)) {
+    while (!worker_is_stopping(&g->worker)) {
         enum err e = store_wait_guard(g->link, g->incarnation, LOOK_MS, &held, proven_ms, ec);
 
         if (e || held)
@@ -272,7 +251,7 @@ static bool give_way(struct guard *g)
              "effect=\"asked for again in %d s\"",
              OVERLAP_MS / 1000);
     set_held(g, false);
-    pause_until(g, clock_mono_ms(g->clock) + OVERLAP_MS);
+    (void)worker_pause_until(&g->worker, clock_mono_ms(g->clock) + OVERLAP_MS);
     store_end_guard(g->link, g->incarnation);
     drop_link(g);
     return true;
@@ -295,7 +274,7 @@ static enum err hold(struct guard *g, int64_t proven_ms, struct errctx *ec)
             note_failure(g, &row);
         else
             g->failing = false;
-        if (is_stopping(g))
+        if (worker_is_stopping(&g->worker))
             return ERR_OK;
         if (turn % IN_WAY_TURNS == IN_WAY_TURNS - 1 && is_in_way(g) && give_way(g))
             return ERR_OK;
@@ -331,27 +310,28 @@ static bool serve(struct guard *g, enum err *e, struct errctx *ec)
     return true;
 }
 
-static void guard_main(void *arg)
+static int64_t guard_turn(struct guard *g)
+{
+    struct errctx ec = {0};
+    enum err e;
+    bool was_held;
+
+    if (worker_is_stopping(&g->worker))
+        return 0;
+    was_held = serve(g, &e, &ec);
+    if (was_held && e)
+        lose(g, &ec);
+    else if (e && e != ERR_CONFLICT) /* waited in vain for 2 minutes: asked again */
+        note_failure(g, &ec);
+    if (e)
+        drop_link(g);
+    return e && !was_held ? RETRY_MS : 0;
+}
+
+static void end(void *arg)
 {
     struct guard *g = arg;
-    struct watch_mark mark;
 
-    watch_enter(g->watch, &mark, "guard");
-    while (!is_stopping(g)) {
-        struct errctx ec = {0};
-        enum err e;
-        bool was_held = serve(g, &e, &ec);
-
-        if (was_held && e)
-            lose(g, &ec);
-        else if (e && e != ERR_CONFLICT) /* waited in vain for 2 minutes: asked again */
-            note_failure(g, &ec);
-        if (e) {
-            drop_link(g);
-            if (!was_held)
-                pause_until(g, clock_mono_ms(g->clock) + RETRY_MS);
-        }
-    }
     /* Our row goes first: a claim of another node that begins now looks for another guard. */
     remove_row(g);
     if (g->link)
@@ -360,29 +340,11 @@ static void guard_main(void *arg)
     store_give_session(g->store, g->book);
     set_held(g, false);
     log_info("coord", "event=guard_ended");
-    watch_leave(g->watch, &mark);
 }
 
 void guard_set_watch(struct guard *g, struct watch *watch)
 {
-    g->watch = watch;
+    g->worker.watch = watch;
 }
 
-enum err guard_start(struct guard *g, struct errctx *ec)
-{
-    counters_set(g->counters, COUNTER_GUARD_WANTED, 1);
-    return thread_start(&g->thread, "guard", guard_main, g, ec);
-}
-
-void guard_stop(struct guard *g)
-{
-    mutex_lock(&g->lock);
-    g->stopping = true;
-    cond_signal(&g->wake);
-    mutex_unlock(&g->lock);
-}
-
-void guard_join(struct guard *g)
-{
-    thread_join(&g->thread);
-}
+WORKER_LIFE(guard, "guard", end)

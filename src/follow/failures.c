@@ -255,8 +255,7 @@ static enum err pass(struct failures *f, struct errctx *ec)
 
 bool failures_turn(struct failures *f)
 {
-    struct errctx ec;
-    errctx_clear(&ec);
+    struct errctx ec = {0};
     enum err e = pass(f, &ec);
 
     if (e && !f->failing)

@@ -211,10 +211,9 @@ int64_t lost_turn(struct lost *l)
 {
     int64_t begun_ms = clock_mono_ms(l->clock), epoch = l->opts.get_epoch(l->opts.arg), took_ms;
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e;
 
-    errctx_clear(&ec);
     if (epoch != l->epoch) {
         l->epoch = epoch;
         lost_runs_forget(&l->runs);

@@ -12,6 +12,7 @@
 #define BATCH_MAX 200    /* calls in a transaction */
 #define CONFLICT_TRIES 6 /* of a transaction, after a deadlock or the like */
 #define LATE_PAUSE_MS 1000
+#define IDLE_MS 60000      /* a call wakes us */
 #define DOUBT_PAUSE_MS 100 /* between two looks for what came of a transaction */
 
 enum call_state { CALL_QUEUED, CALL_WRITING, CALL_DONE };
@@ -32,14 +33,12 @@ struct call {
 struct triggers {
     struct triggers_opts opts;    /* [const] */
     const struct clock *clock;    /* [const] */
-    struct thread thread;         /* [const] after start */
+    struct worker worker;         /* [const] locks by itself */
     struct direct_sender sender;  /* [thread] */
     struct direct_doubt doubt;    /* [thread] */
     struct mutex lock;            /* rank LOCK_COMPLETE; never held across a store call */
-    struct cond wake;             /* with lock: for the writer */
     struct call *oldest, *newest; /* [lock] */
     size_t waiting;               /* [lock] */
-    bool stopping;                /* [lock] */
 };
 
 /* ---- calls (any thread) ------------------------------------------------------------------------------------------ */
@@ -77,7 +76,7 @@ static enum err create_call(const struct trigger_order *order, struct call **out
 /* [lock] */
 static enum err enqueue(struct triggers *t, struct call *call, struct errctx *ec)
 {
-    if (t->stopping)
+    if (worker_is_stopping(&t->worker))
         return err_set(ec, ERR_STATE, "this node is shutting down");
     if (t->waiting >= TRIGGERS_WAITING_MAX)
         return err_set(ec, ERR_BUSY, "too many triggers wait for the database (%zu)", t->waiting);
@@ -87,7 +86,7 @@ static enum err enqueue(struct triggers *t, struct call *call, struct errctx *ec
         t->oldest = call;
     t->newest = call;
     if (t->waiting++ == 0)
-        cond_signal(&t->wake);
+        worker_poke(&t->worker);
     return ERR_OK;
 }
 
@@ -178,19 +177,11 @@ struct batch {
     int64_t begun_boot_ms;
 };
 
-/* Waits for the first, and comes back without where fires are too late and not ended yet. False when there is none and
- * none will come. */
-static bool take_batch(struct triggers *t, struct batch *b)
+static void take_batch(struct triggers *t, struct batch *b)
 {
-    bool late = t->sender.late, goes_on;
-
     *b = (struct batch){0};
     mutex_lock(&t->lock);
-    while (!t->oldest && !t->stopping && !late)
-        cond_wait(&t->wake, &t->lock);
-    if (!t->oldest && !t->stopping)
-        cond_wait_until(&t->wake, &t->lock, clock_mono_ms(t->clock) + LATE_PAUSE_MS);
-    while (t->oldest && b->count < BATCH_MAX && !t->stopping) {
+    while (t->oldest && b->count < BATCH_MAX) {
         struct call *call = t->oldest;
         t->oldest = call->next;
         if (!t->oldest)
@@ -199,9 +190,7 @@ static bool take_batch(struct triggers *t, struct batch *b)
         call->state = CALL_WRITING;
         b->calls[b->count++] = call;
     }
-    goes_on = b->count > 0 || (late && !t->stopping);
     mutex_unlock(&t->lock);
-    return goes_on;
 }
 
 static void end_call(struct triggers *t, struct call *call, enum err e, const struct errctx *ec)
@@ -305,7 +294,7 @@ static enum err settle(struct triggers *t, struct errctx *ec)
 {
     for (int last = 0;;) {
         struct store_session *s = NULL;
-        bool sent = false, stopping, away;
+        bool sent = false, away;
         enum err e = store_take_session(t->opts.store, SESSION_NORMAL, &s, ec);
 
         away = e != ERR_OK;
@@ -314,12 +303,8 @@ static enum err settle(struct triggers *t, struct errctx *ec)
         store_give_session(t->opts.store, s);
         if (!e)
             return sent ? ERR_OK : err_set(ec, ERR_LOST, "the database lost it; nothing was fired");
-        mutex_lock(&t->lock);
-        if (!t->stopping)
-            cond_wait_until(&t->wake, &t->lock, clock_mono_ms(t->clock) + DOUBT_PAUSE_MS);
-        stopping = t->stopping;
-        mutex_unlock(&t->lock);
-        if (stopping && (away || ++last == DOUBT_END_TRIES))
+        if (!worker_pause_until(&t->worker, clock_mono_ms(t->clock) + DOUBT_PAUSE_MS) &&
+            (away || ++last == DOUBT_END_TRIES))
             return err_set(ec, ERR_UNKNOWN, "this node is stopping: whether it was fired is in the log");
     }
 }
@@ -328,9 +313,8 @@ static void fire_calls(struct triggers *t, struct store_session *s, struct call 
                        int64_t begun_boot_ms)
 {
     struct fire *ends[BATCH_MAX], *list;
-    struct errctx ec;
+    struct errctx ec = {0};
 
-    errctx_clear(&ec);
     enum err e = write_rows(t, s, calls, count, &ec);
     if (e == ERR_INPUT && count > 1) { /* the database refuses one of them: each by itself */
         for (size_t i = 0; i < count; i++)
@@ -357,12 +341,11 @@ static void fire_calls(struct triggers *t, struct store_session *s, struct call 
 static void fire_batch(struct triggers *t, struct batch *b)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {0};
     size_t param_max = 0;
     int64_t begun_boot_ms = clock_boot_ms(t->clock);
     enum err e;
 
-    errctx_clear(&ec);
     e = store_take_session(t->opts.store, SESSION_NORMAL, &s, &ec);
     if (!e)
         e = read_targets(b, s, &param_max, &ec);
@@ -375,25 +358,30 @@ static void fire_batch(struct triggers *t, struct batch *b)
     store_give_session(t->opts.store, s);
 }
 
-static void run_writer(void *arg)
+static int64_t triggers_turn(struct triggers *t)
+{
+    struct batch batch;
+    bool any;
+
+    take_batch(t, &batch);
+    any = batch.count > 0;
+    direct_end_late(&t->sender);
+    if (any)
+        fire_batch(t, &batch);
+    return any ? 0 : t->sender.late ? LATE_PAUSE_MS : IDLE_MS;
+}
+
+/* What waits is refused. */
+static void end(void *arg)
 {
     struct triggers *t = arg;
-    struct batch batch;
-    struct errctx stopping;
 
-    while (take_batch(t, &batch)) {
-        direct_end_late(&t->sender);
-        if (batch.count > 0)
-            fire_batch(t, &batch);
-    }
-    errctx_clear(&stopping);
-    err_set(&stopping, ERR_STATE, "this node is shutting down");
     mutex_lock(&t->lock);
     while (t->oldest) {
         struct call *call = t->oldest;
         t->oldest = call->next;
         t->waiting--;
-        call->result = err_set(&call->ec, ERR_STATE, "%s", stopping.text);
+        call->result = err_set(&call->ec, ERR_STATE, "this node is shutting down");
         call->state = CALL_DONE;
         cond_signal(&call->done);
     }
@@ -415,28 +403,12 @@ enum err triggers_create(const struct triggers_opts *opts, const struct clock *c
     t->sender = (struct direct_sender){
         .store = opts->store, .clock = clock, .counters = counters, .submit = opts->submit, .arg = opts->arg};
     mutex_init(&t->lock, LOCK_COMPLETE);
-    cond_init(&t->wake);
+    worker_init(&t->worker, clock);
     *out = t;
     return ERR_OK;
 }
 
-enum err triggers_start(struct triggers *t, struct errctx *ec)
-{
-    return thread_start(&t->thread, "triggers", run_writer, t, ec);
-}
-
-void triggers_stop(struct triggers *t)
-{
-    mutex_lock(&t->lock);
-    t->stopping = true;
-    cond_broadcast(&t->wake);
-    mutex_unlock(&t->lock);
-}
-
-void triggers_join(struct triggers *t)
-{
-    thread_join(&t->thread);
-}
+WORKER_LIFE(triggers, "triggers", end)
 
 void triggers_destroy(struct triggers *t)
 {
@@ -444,7 +416,7 @@ void triggers_destroy(struct triggers *t)
         return;
     fire_destroy_list(t->doubt.list);
     direct_sender_fini(&t->sender);
-    cond_fini(&t->wake);
+    worker_fini(&t->worker);
     mutex_fini(&t->lock);
     free(t);
 }

@@ -138,7 +138,7 @@ static bool has_others_due(struct history *h)
 int64_t history_turn(struct history *h)
 {
     int64_t now_ms = read_now_ms(h), mono_ms = clock_mono_ms(h->clock), wait_ms;
-    struct errctx ec;
+    struct errctx ec = {0};
     bool others;
     enum err e;
 
@@ -149,7 +149,6 @@ int64_t history_turn(struct history *h)
     if (mono_ms < h->write_mono_ms || counters_get(h->counters, COUNTER_DB_UP) != 1 ||
         (h->events.count == 0 && h->minutes.count == 0 && !others))
         return LOOK_MS;
-    errctx_clear(&ec);
     e = write_all(h, others, now_ms, &ec);
     note(h, e, &ec);
     if (e)
@@ -163,7 +162,7 @@ static void end(void *history)
 {
     struct history *h = history;
     int64_t now_ms = read_now_ms(h);
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e;
 
     look(h, now_ms);
@@ -173,7 +172,6 @@ static void end(void *history)
                 "%s has stopped normally.", h->opts.node_name);
     if (counters_get(h->counters, COUNTER_DB_UP) != 1)
         return;
-    errctx_clear(&ec);
     e = write_all(h, /*others=*/false, now_ms, &ec);
     note(h, e, &ec);
 }

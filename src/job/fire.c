@@ -35,6 +35,16 @@ void fire_destroy_list(struct fire *list)
     }
 }
 
+void fire_put_before(struct fire **head, struct fire *list)
+{
+    struct fire **tail = &list;
+
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = *head;
+    *head = list;
+}
+
 struct fire_own *fire_own_create(const struct fire_own *values)
 {
     size_t param = values->param ? strlen(values->param) + 1 : 0;

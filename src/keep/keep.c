@@ -206,12 +206,11 @@ static void ask_database(struct keep *k, int64_t now_mono_ms, bool stopping)
     bool look = k->looking_count > 0 && now_mono_ms >= k->look_mono_ms;
     bool write = is_write_due(k, now_mono_ms, stopping), level = now_mono_ms >= k->level_mono_ms;
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e, looked = ERR_OK, wrote = ERR_OK;
 
     if (!look && !write && !level)
         return;
-    errctx_clear(&ec);
     e = store_take_session(k->opts.store, SESSION_CLAIM, &s, &ec);
     if (level && !e)
         e = load_level(k, s, &ec);

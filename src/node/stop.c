@@ -39,13 +39,12 @@ static bool is_taken_over(struct node *node)
 {
     struct store_session *session = NULL;
     struct shard_row *rows = NULL;
-    struct errctx ec;
+    struct errctx ec = {0};
     size_t count = 0;
     bool taken = true;
 
     if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
         return true; /* nobody can take over, and we cannot ask */
-    errctx_clear(&ec);
     if (store_take_session(node->store, SESSION_NORMAL, &session, &ec) == ERR_OK &&
         store_load_shards(session, &rows, &count, &ec) == ERR_OK) {
         for (size_t i = 0; i < count; i++)
@@ -61,9 +60,8 @@ static void tell_going_back(struct node *node)
 {
     struct store_session *session = NULL;
     struct going_back g;
-    struct errctx ec;
+    struct errctx ec = {0};
 
-    errctx_clear(&ec);
     if (counters_get(&node->counters, COUNTER_DB_UP) == 1 &&
         store_take_session(node->store, SESSION_NORMAL, &session, &ec) == ERR_OK &&
         store_load_going_back(session, &g, &ec) == ERR_OK && !going_back_is_empty(&g))
@@ -129,12 +127,10 @@ void node_stop(struct node *node)
         return;
     weak_watch_stop(node->weak_watch);
     END(flowrun, node->flows);
-    if (node->lost)
-        lost_stop(node->lost);
+    lost_stop(node->lost);
     END(events, node->events);
     END(upkeep, node->upkeep);
-    if (node->lost)
-        lost_join(node->lost);
+    lost_join(node->lost);
     /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
     END(failures, node->failures);
     END(triggers, node->triggers);

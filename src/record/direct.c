@@ -37,11 +37,10 @@ static enum err end_some(struct direct_sender *d, size_t *n, struct errctx *ec)
 
 void direct_end_late(struct direct_sender *d)
 {
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e = ERR_OK;
     size_t n;
 
-    errctx_clear(&ec);
     while (d->late && !e) {
         e = end_some(d, &n, &ec);
         if (e)
@@ -60,11 +59,8 @@ void direct_end_late(struct direct_sender *d)
 /* The rows are written, but too long ago: other nodes may take this one for gone by now and retry its fires. */
 static void end_too_late(struct direct_sender *d, struct fire *list)
 {
-    struct fire **tail = &d->late;
-
-    while (*tail)
-        tail = &(*tail)->next;
-    *tail = list;
+    fire_put_before(&list, d->late);
+    d->late = list;
     direct_end_late(d);
 }
 

@@ -16,7 +16,7 @@ enum err registry_create(struct store *store, const struct clock *clock, struct 
     r->counters = counters;
     mutex_init(&r->lock, LOCK_REGISTRY);
     mutex_init(&r->snap_lock, LOCK_LEAF);
-    cond_init(&r->wake);
+    worker_init(&r->worker, clock);
     beats_init(&r->queue, QUEUE_MAX);
     generations_init(&r->generations);
     *out = r;
@@ -31,7 +31,7 @@ void registry_destroy(struct registry *r)
     group_list_fini(&r->loaded);
     beats_fini(&r->queue);
     generations_fini(&r->generations);
-    cond_fini(&r->wake);
+    worker_fini(&r->worker);
     mutex_fini(&r->snap_lock);
     mutex_fini(&r->lock);
     free(r);
@@ -62,13 +62,13 @@ enum err registry_submit_beat(struct registry *r, const char *group, const char 
 
     int64_t now = clock_mono_ms(r->clock);
     mutex_lock(&r->lock);
-    if (r->stopping)
+    if (worker_is_stopping(&r->worker)) /* under the lock: what came before is in the last batches */
         e = err_set(ec, ERR_STATE, "this node is shutting down");
     else
         e = beats_put(&r->queue, group, key, value, remove, now, ec);
     r->missed = r->missed || e == ERR_BUSY || e == ERR_NOMEM;
     if (!e && (r->queue.count == 1 || r->queue.count == FLOOD_MIN))
-        cond_signal(&r->wake);
+        worker_poke(&r->worker);
     mutex_unlock(&r->lock);
     if (!e)
         counters_add(r->counters, COUNTER_BEATS, 1);
@@ -107,7 +107,7 @@ static int64_t find_flush_ms(const struct beat_queue *q)
     if (!q->oldest)
         return INT64_MAX;
     if (q->count >= FLOOD_MIN)
-        return INT64_MIN;
+        return 0;
     int64_t quiet_ms = q->newest->queued_mono_ms + QUIET_MS;
     int64_t latest_ms = q->oldest->queued_mono_ms + GATHER_MS;
     return quiet_ms < latest_ms ? quiet_ms : latest_ms;
@@ -152,17 +152,6 @@ static enum err do_due_work(struct registry *r, struct store_session *s, bool st
     return e;
 }
 
-static enum err do_turn(struct registry *r, bool stopping, struct errctx *ec)
-{
-    struct store_session *s = NULL;
-    enum err e = store_take_session(r->store, SESSION_NORMAL, &s, ec);
-    if (e)
-        return e;
-    e = do_due_work(r, s, stopping, ec);
-    store_give_session(r->store, s);
-    return e;
-}
-
 /* Logs the changes between working and failing, and plans the next try. */
 static void note_outcome(struct registry *r, enum err e, const struct errctx *ec)
 {
@@ -186,48 +175,46 @@ static void note_outcome(struct registry *r, enum err e, const struct errctx *ec
     r->failing = false;
 }
 
-static int64_t find_next_turn(struct registry *r)
+static int64_t find_wait_ms(struct registry *r)
 {
-    if (r->failing)
-        return r->retry_ms;
     int64_t due = r->next_snapshot_ms;
     if (r->next_monitor_ms < due)
         due = r->next_monitor_ms;
     if (r->next_recompute_ms < due)
         due = r->next_recompute_ms;
-    return due;
-}
-
-/* Waits until there is something to do; true when the thread is to end. */
-static bool wait_for_turn(struct registry *r)
-{
     mutex_lock(&r->lock);
-    while (!r->stopping) {
-        int64_t due = find_next_turn(r);
-        int64_t flush_ms = find_flush_ms(&r->queue);
-        if (!r->failing && flush_ms < due)
-            due = flush_ms;
-        if (clock_mono_ms(r->clock) >= due)
-            break;
-        cond_wait_until(&r->wake, &r->lock, due);
-    }
-    bool stopping = r->stopping;
+    int64_t flush_ms = find_flush_ms(&r->queue);
     mutex_unlock(&r->lock);
-    return stopping;
+    if (flush_ms < due)
+        due = flush_ms;
+    return (r->failing ? r->retry_ms : due) - clock_mono_ms(r->clock);
 }
 
-static void run_registry(void *arg)
+static void do_turn(struct registry *r, bool stopping)
+{
+    struct store_session *s = NULL;
+    struct errctx ec = {0};
+    enum err e = store_take_session(r->store, SESSION_NORMAL, &s, &ec);
+    if (!e)
+        e = do_due_work(r, s, stopping, &ec);
+    store_give_session(r->store, s);
+    note_outcome(r, e, &ec);
+}
+
+static int64_t run_turn(void *arg)
 {
     struct registry *r = arg;
-    bool stopping = false;
 
-    while (!stopping) {
-        struct errctx ec;
-        errctx_clear(&ec);
-        stopping = wait_for_turn(r);
-        enum err e = do_turn(r, stopping, &ec);
-        note_outcome(r, e, &ec);
-    }
+    if (find_wait_ms(r) <= 0)
+        do_turn(r, /*stopping=*/false);
+    return find_wait_ms(r);
+}
+
+static void end(void *arg)
+{
+    struct registry *r = arg;
+
+    do_turn(r, /*stopping=*/true);
     mutex_lock(&r->lock);
     size_t left = r->queue.count;
     mutex_unlock(&r->lock);
@@ -254,18 +241,7 @@ enum err registry_start(struct registry *r, struct errctx *ec)
     r->last_recompute_ms = now - RECOMPUTE_MS;
     r->patient_until_ms = now + PATIENCE_MS;
     r->last_success_ms = now;
-    return thread_start(&r->thread, "registry", run_registry, r, ec);
+    return worker_start(&r->worker, "registry", run_turn, end, r, ec);
 }
 
-void registry_stop(struct registry *r)
-{
-    mutex_lock(&r->lock);
-    r->stopping = true;
-    cond_broadcast(&r->wake);
-    mutex_unlock(&r->lock);
-}
-
-void registry_join(struct registry *r)
-{
-    thread_join(&r->thread);
-}
+WORKER_STOPS(registry)

@@ -36,12 +36,10 @@ struct registry {
     struct store *store;       /* [const] */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
-    struct thread thread;      /* [const] after start */
+    struct worker worker;      /* [const] locks by itself */
 
     struct mutex lock;       /* rank LOCK_REGISTRY; never held across a store call */
-    struct cond wake;        /* with lock */
     struct beat_queue queue; /* [lock] */
-    bool stopping;           /* [lock] */
     bool missed;             /* [lock] beats were, and the database was not told yet */
 
     struct mutex snap_lock;               /* rank LOCK_LEAF */

@@ -154,10 +154,9 @@ static void note_clock(struct cluster *c, int64_t before_ms, int64_t now_ms, int
 static bool load_view(struct cluster *c, struct cluster_view *view)
 {
     int64_t before_ms, after_ms;
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e = ERR_OK;
 
-    errctx_clear(&ec);
     if (!c->session)
         e = store_take_session(c->opts.store, SESSION_CLAIM, &c->session, &ec);
     /* Connects anew if need be, so that the clocks are compared by a round trip and nothing else. */
@@ -236,9 +235,8 @@ static bool write_beat(struct cluster *c)
                              .owned = c->owned,
                              .drain = c->drained,
                              .released = c->released};
-    struct errctx ec;
+    struct errctx ec = {0};
 
-    errctx_clear(&ec);
     if (!note_result(c, store_write_beat(c->session, &beat, &ec), &ec))
         return false;
     c->has_beat = true;
@@ -278,9 +276,8 @@ static void log_step(const struct reshard_wish *wish, const struct reshard_step 
 static bool work_on(struct cluster *c, const struct reshard_wish *wish)
 {
     struct reshard_step step = {0};
-    struct errctx ec;
+    struct errctx ec = {0};
 
-    errctx_clear(&ec);
     if (!note_result(c, store_step_reshard(c->session, wish, &step, &ec), &ec))
         return false;
     log_step(wish, &step);
@@ -310,9 +307,8 @@ int64_t cluster_turn(struct cluster *c)
 static void say_goodbye(void *arg)
 {
     struct cluster *c = arg;
-    struct errctx ec;
+    struct errctx ec = {0};
 
-    errctx_clear(&ec);
     /* Only with a session that worked a second ago: the stop does not wait for a database that is away. */
     if (c->session && c->has_beat && store_delete_node(c->session, c->opts.incarnation, &ec))
         log_warn("schedule", "event=cluster_failed error=%s effect=\"this node's row stays for 10 minutes\"",

@@ -129,40 +129,23 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
 
 enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch *dispatch, struct errctx *ec)
 {
-    struct shard_deps deps = {.shards = s->opts.shards,
-                              .node_name = s->opts.node_name,
-                              .admin_ip = s->opts.admin_ip,
-                              .style = s->opts.style,
-                              .zone = s->opts.zone,
-                              .max_year = s->opts.max_year,
-                              .resend = s->opts.resend,
-                              .skipped_rows = s->opts.skipped_rows,
-                              .watch = s->opts.watch,
-                              .store = s->opts.store,
-                              .registry = s->opts.registry,
+    struct shard_deps deps = {.opts = s->opts,
                               .ring = s->ring,
                               .highest_epochs = s->highest_epochs,
                               .primary = &s->primary,
                               .coord = coord,
-                              .guard = s->opts.guard,
                               .clock = s->clock,
                               .counters = s->counters};
-    enum err e = scanner_create(&(struct scanner_opts){.shards = s->opts.shards,
-                                                       .store = s->opts.store,
-                                                       .watch = s->opts.watch,
-                                                       .clock = s->clock,
-                                                       .ready = on_found,
-                                                       .arg = s},
-                                &s->scanner, ec);
+    const struct look_opts look = {.shards = s->opts.shards,
+                                   .store = s->opts.store,
+                                   .watch = s->opts.watch,
+                                   .clock = s->clock,
+                                   .ready = on_found,
+                                   .arg = s};
+    enum err e = scanner_create(&look, &s->scanner, ec);
 
     if (!e)
-        e = loader_create(&(struct loader_opts){.shards = s->opts.shards,
-                                                .store = s->opts.store,
-                                                .watch = s->opts.watch,
-                                                .clock = s->clock,
-                                                .ready = on_found,
-                                                .arg = s},
-                          &s->loader, ec);
+        e = loader_create(&look, &s->loader, ec);
     if (e)
         return e;
     deps.scanner = s->scanner;
@@ -279,41 +262,31 @@ bool schedule_is_healthy(struct schedule *s, const char **why)
 
 static void stop_firing(struct schedule *s)
 {
-    for (int k = 0; k < s->opts.shards; k++) {
-        if (s->shards[k])
-            shard_stop(s->shards[k]);
-    }
-    if (s->scanner)
-        scanner_stop(s->scanner);
-    if (s->loader)
-        loader_stop(s->loader);
+    for (int k = 0; k < s->opts.shards; k++)
+        shard_stop(s->shards[k]);
+    scanner_stop(s->scanner);
+    loader_stop(s->loader);
     ring_stop(s->ring);
 }
 
 static void join_firing(struct schedule *s)
 {
-    for (int k = 0; k < s->opts.shards; k++) {
-        if (s->shards[k])
-            shard_join(s->shards[k]);
-    }
-    if (s->scanner)
-        scanner_join(s->scanner);
-    if (s->loader)
-        loader_join(s->loader);
+    for (int k = 0; k < s->opts.shards; k++)
+        shard_join(s->shards[k]);
+    scanner_join(s->scanner);
+    loader_join(s->loader);
     ring_join(s->ring);
 }
 
 void schedule_stop(struct schedule *s)
 {
-    if (s->cluster)
-        cluster_stop(s->cluster);
+    cluster_stop(s->cluster);
     stop_firing(s);
 }
 
 void schedule_join(struct schedule *s)
 {
-    if (s->cluster)
-        cluster_join(s->cluster);
+    cluster_join(s->cluster);
     join_firing(s);
 }
 

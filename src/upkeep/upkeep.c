@@ -186,7 +186,7 @@ int64_t upkeep_turn(struct upkeep *u)
 {
     int64_t epoch = u->opts.get_epoch(u->opts.arg);
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {0};
     int64_t wait_ms;
     enum err e;
 
@@ -197,7 +197,6 @@ int64_t upkeep_turn(struct upkeep *u)
     wait_ms = find_due(u) - clock_mono_ms(u->clock);
     if (wait_ms > 0)
         return wait_ms < IDLE_MS ? wait_ms : IDLE_MS;
-    errctx_clear(&ec);
     e = store_take_session(u->opts.store, SESSION_CLAIM, &s, &ec);
     if (!e)
         e = store_check_epoch(s, 0, epoch, &ec);

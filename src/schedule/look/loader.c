@@ -29,19 +29,19 @@ struct part {
 };
 
 struct loader {
-    struct loader_opts opts; /* [const] */
-    struct mutex lock;       /* rank LOCK_SCHEDULE; never held across a database call or a callback */
-    struct look *looks;      /* [lock] of each shard */
-    uint64_t asks;           /* [lock] so far */
-    struct errctx failure;   /* [lock] the last one */
-    struct worker worker;    /* [const] locks by itself */
+    struct look_opts opts; /* [const] */
+    struct mutex lock;     /* rank LOCK_SCHEDULE; never held across a database call or a callback */
+    struct look *looks;    /* [lock] of each shard */
+    uint64_t asks;         /* [lock] so far */
+    struct errctx failure; /* [lock] the last one */
+    struct worker worker;  /* [const] locks by itself */
 
     struct part *parts;   /* [loader] of each shard: in the piece under way */
     int64_t piece_s;      /* [loader] the size of the next piece */
     int64_t next_mono_ms; /* [loader] what is not urgent waits until then */
 };
 
-enum err loader_create(const struct loader_opts *opts, struct loader **out, struct errctx *ec)
+enum err loader_create(const struct look_opts *opts, struct loader **out, struct errctx *ec)
 {
     struct loader *l = calloc(1, sizeof *l);
     size_t n = (size_t)opts->shards;
@@ -279,17 +279,6 @@ static enum err read_piece(struct loader *l, struct log_slice *slice, struct err
     return e;
 }
 
-/* Puts `list` before *head. */
-static void join_lists(struct fire **head, struct fire *list)
-{
-    struct fire **tail = &list;
-
-    while (*tail)
-        tail = &(*tail)->next;
-    *tail = *head;
-    *head = list;
-}
-
 /* Adds what was read to the looks that took part and still stand, and tells those that have come to their end. */
 static void give_out(struct loader *l)
 {
@@ -302,7 +291,7 @@ static void give_out(struct loader *l)
             continue;
         mutex_lock(&l->lock);
         if (look->which == part->which) {
-            join_lists(&look->found, part->found);
+            fire_put_before(&look->found, part->found);
             look->count += part->count;
             look->at_s = part->to_s;
             look->failed = false;
@@ -337,7 +326,7 @@ int64_t loader_turn(struct loader *l)
 {
     struct log_slice slice = {.limit_ms = LOAD_LIMIT_MS};
     int64_t began_ms = clock_mono_ms(l->opts.clock), took_ms;
-    struct errctx ec;
+    struct errctx ec = {0};
     bool urgent;
     enum err e;
 
@@ -345,7 +334,6 @@ int64_t loader_turn(struct loader *l)
         return IDLE_MS;
     if (!urgent && began_ms < l->next_mono_ms)
         return l->next_mono_ms - began_ms;
-    errctx_clear(&ec);
     e = read_piece(l, &slice, &ec);
     took_ms = clock_mono_ms(l->opts.clock) - began_ms;
     if (took_ms > LOAD_PAUSE_MAX_MS)

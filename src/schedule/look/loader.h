@@ -13,6 +13,7 @@
 #ifndef SCHEDULE_LOOK_LOADER_H
 #define SCHEDULE_LOOK_LOADER_H
 
+#include "schedule/look/scanner.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"
 
@@ -28,15 +29,6 @@
 
 struct loader;
 
-struct loader_opts {
-    int shards; /* N */
-    struct store *store;
-    struct watch *watch; /* NULL: nobody watches the thread */
-    const struct clock *clock;
-    void (*ready)(void *arg, int shard); /* loader_take has something to say; the loader's thread */
-    void *arg;
-};
-
 /* Which rows of the shard. */
 struct load_ask {
     int64_t from_s; /* due after it */
@@ -46,7 +38,7 @@ struct load_ask {
     bool urgent;    /* goes before what is not, and does not pause */
 };
 
-MUST_CHECK enum err loader_create(const struct loader_opts *opts, struct loader **out, struct errctx *ec);
+MUST_CHECK enum err loader_create(const struct look_opts *opts, struct loader **out, struct errctx *ec);
 MUST_CHECK enum err loader_start(struct loader *l, struct errctx *ec);
 /* What its thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread,
  * and for tests on a clock of their own, which do not start it. */

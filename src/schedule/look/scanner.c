@@ -27,10 +27,10 @@ struct ask {
 };
 
 struct scanner {
-    struct scanner_opts opts; /* [const] */
-    struct mutex lock;        /* rank LOCK_SCHEDULE; never held across a database call or a callback */
-    struct ask *asks;         /* [lock] of each shard */
-    struct worker worker;     /* [const] locks by itself */
+    struct look_opts opts; /* [const] */
+    struct mutex lock;     /* rank LOCK_SCHEDULE; never held across a database call or a callback */
+    struct ask *asks;      /* [lock] of each shard */
+    struct worker worker;  /* [const] locks by itself */
 
     int *wanted;             /* [scanner] shards of the look under way */
     size_t wanted_count;     /* [scanner] */
@@ -40,7 +40,7 @@ struct scanner {
     unsigned failing;        /* [scanner] steps, as bits, of which a failure was logged and has not ended */
 };
 
-enum err scanner_create(const struct scanner_opts *opts, struct scanner **out, struct errctx *ec)
+enum err scanner_create(const struct look_opts *opts, struct scanner **out, struct errctx *ec)
 {
     struct scanner *s = calloc(1, sizeof *s);
     size_t n = (size_t)opts->shards;
@@ -263,14 +263,13 @@ static void sweep(struct scanner *s)
     struct store_session *session = NULL;
     bool is_ours = false;
     size_t ended = 0;
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e;
 
     for (size_t i = 0; i < s->wanted_count; i++)
         is_ours = is_ours || s->wanted[i] == 0;
     if (!is_ours || began_ms < s->sweep_mono_ms)
         return;
-    errctx_clear(&ec);
     e = store_take_session(s->opts.store, SESSION_CLAIM, &session, &ec);
     if (!e)
         e = store_end_later(session, SCAN_LATER_LIMIT, &ended, &ec);
@@ -284,12 +283,11 @@ static void sweep(struct scanner *s)
 int64_t scanner_turn(struct scanner *s)
 {
     int64_t wait_ms = take_up(s);
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e;
 
     if (s->wanted_count == 0)
         return wait_ms;
-    errctx_clear(&ec);
     e = look(s, &ec);
     note_result(s, STEP_SCAN, e, &ec);
     give_out(s, e == ERR_OK);

@@ -25,12 +25,13 @@
 
 struct scanner;
 
-struct scanner_opts {
+/* Of the loader, too. */
+struct look_opts {
     int shards; /* N */
     struct store *store;
     struct watch *watch; /* NULL: nobody watches the thread */
     const struct clock *clock;
-    void (*ready)(void *arg, int shard); /* a part is there; the scanner's thread */
+    void (*ready)(void *arg, int shard); /* there is something to take; on the thread that looks */
     void *arg;
 };
 
@@ -47,7 +48,7 @@ struct scan_part {
 
 void scan_part_fini(struct scan_part *part);
 
-MUST_CHECK enum err scanner_create(const struct scanner_opts *opts, struct scanner **out, struct errctx *ec);
+MUST_CHECK enum err scanner_create(const struct look_opts *opts, struct scanner **out, struct errctx *ec);
 MUST_CHECK enum err scanner_start(struct scanner *s, struct errctx *ec);
 /* What its thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread,
  * and for tests on a clock of their own, which do not start it. */

@@ -130,17 +130,6 @@ bool ring_have_session(struct ring *r)
     return ring_note_result(r, e, &ec, "connect", /*is_write=*/false);
 }
 
-/* Puts `list` before *head. */
-static void join_lists(struct fire **head, struct fire *list)
-{
-    struct fire **tail = &list;
-
-    while (*tail)
-        tail = &(*tail)->next;
-    *tail = *head;
-    *head = list;
-}
-
 /* Drops what no shard of ours will send any more, before work is spent on it. */
 static void drop_fenced(struct ring *r)
 {
@@ -186,7 +175,7 @@ static bool prepare(struct ring *r)
     if (!e) {
         if (!r->ready)
             r->ready_mono_ms = began_mono_ms;
-        join_lists(&r->ready, r->taken);
+        fire_put_before(&r->ready, r->taken);
         r->taken = NULL;
     } else {
         prepare_forget(r->taken); /* read together, they grow old together */
@@ -265,10 +254,10 @@ static bool step(struct ring *r, int64_t second_s)
     bool moved;
 
     ring_note_taken(r);
-    join_lists(&r->taken, wheel_drain(&r->wheel, second_s));
+    fire_put_before(&r->taken, wheel_drain(&r->wheel, second_s));
     if (r->ready && clock_mono_ms(r->clock) - r->ready_mono_ms > RING_STALE_MS) {
         prepare_forget(r->ready);
-        join_lists(&r->taken, r->ready);
+        fire_put_before(&r->taken, r->ready);
         r->ready = NULL;
     }
     if (!prepare(r))
@@ -354,7 +343,7 @@ int64_t ring_turn(struct ring *r)
         return 0;
     }
     if (until_ms <= RING_PREPARE_MS && r->prepared_s != r->next_s) {
-        join_lists(&r->taken, wheel_drain(&r->wheel, r->next_s));
+        fire_put_before(&r->taken, wheel_drain(&r->wheel, r->next_s));
         if (!prepare(r))
             return RETRY_MS;
         r->prepared_s = r->next_s;

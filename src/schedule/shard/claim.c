@@ -54,7 +54,7 @@ static bool is_beyond_log(struct shard *shard, const struct job_due *job)
 static enum err decide(struct shard *shard, const struct job_due *jobs, size_t count, const struct plan_moment *moment,
                        struct batch *batch, struct errctx *ec)
 {
-    const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.registry);
+    const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.opts.registry);
     enum err e = ERR_OK;
 
     planner_begin(shard->planner);
@@ -78,7 +78,7 @@ static enum err decide(struct shard *shard, const struct job_due *jobs, size_t c
                                .new_next_ms = plan->new_next_ms,
                                .stop = plan->stop,
                                .fires = plan->fires,
-                               .skipped = shard->deps.skipped_rows ? plan->skipped : (struct skipped){0},
+                               .skipped = shard->deps.opts.skipped_rows ? plan->skipped : (struct skipped){0},
                                .message = ahead_route(shard->ahead, &jobs[i], group, plan->fires)};
     }
     registry_put_snapshot(snap);
@@ -227,10 +227,10 @@ static enum err read_back(struct shard *shard, struct claim_job *claims, size_t 
         struct store_session *session = NULL;
 
         errctx_clear(ec);
-        e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, ec);
+        e = store_take_session(shard->deps.opts.store, SESSION_CLAIM, &session, ec);
         if (!e)
             e = store_load_claimed(session, shard->number, shard->epoch, claims, count, ec);
-        store_give_session(shard->deps.store, session);
+        store_give_session(shard->deps.opts.store, session);
         if (e == ERR_OK || e == ERR_STATE)
             break;
         if (!shard_pause_before_next_try(shard))
@@ -250,7 +250,7 @@ static enum err look_at_guards(struct shard *shard, struct store_session **sessi
     enum err e = ERR_OK;
 
     if (!*session)
-        e = store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
+        e = store_take_session(shard->deps.opts.store, SESSION_CLAIM, session, ec);
     if (!e)
         e = store_check_guards(*session, guards, held, ec);
     if (e == ERR_OK && !*held)
@@ -270,7 +270,7 @@ static bool was_guarded(struct shard *shard, struct store_session **session, con
 
     errctx_clear(&ec);
     while (look_at_guards(shard, session, guards, began_boot_ms, &held, &ec)) {
-        store_give_session(shard->deps.store, *session);
+        store_give_session(shard->deps.opts.store, *session);
         *session = NULL;
         held = false;
         if (++tries >= READ_BACK_TRIES || !shard_pause_before_next_try(shard))
@@ -285,15 +285,15 @@ static enum err claim_batch(struct shard *shard, struct cycle *c, struct batch *
     enum err (*claim)(struct store_session *, int, int64_t, struct claim_job *, size_t, struct claim_guards *,
                       struct errctx *) = c->around ? store_claim_free_jobs : store_claim_jobs;
     struct claim_guards guards;
-    bool guarded = shard->deps.guard != NULL;
+    bool guarded = shard->deps.opts.guard != NULL;
     int64_t began_boot_ms = clock_boot_ms(shard->deps.clock);
     enum err e =
         claim(c->session, shard->number, shard->epoch, batch->claims, batch->count, guarded ? &guards : NULL, ec);
 
     if (guarded)
-        guard_note_claim(shard->deps.guard, e);
+        guard_note_claim(shard->deps.opts.guard, e);
     if (e == ERR_UNKNOWN) {
-        store_give_session(shard->deps.store, c->session);
+        store_give_session(shard->deps.opts.store, c->session);
         c->session = NULL;
         e = read_back(shard, batch->claims, batch->count, ec);
     }
@@ -306,7 +306,7 @@ static enum err claim_batch(struct shard *shard, struct cycle *c, struct batch *
         give_up_fires(shard, batch->claims, batch->count);
     counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
     settle(shard, c, batch); /* before anything else can fail: these rows are written */
-    return c->session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, &c->session, ec);
+    return c->session ? ERR_OK : store_take_session(shard->deps.opts.store, SESSION_CLAIM, &c->session, ec);
 }
 
 enum err shard_claim_due(struct shard *shard, struct cycle *c, const struct job_due *jobs, size_t count,
@@ -334,12 +334,12 @@ enum err shard_claim_moves(struct shard *shard, struct claim_job *claims, size_t
 {
     struct cycle c = {.around = true};
     struct batch batch = {.claims = claims, .plans = calloc(count, sizeof *batch.plans), .count = count};
-    enum err e = batch.plans ? store_take_session(shard->deps.store, SESSION_CLAIM, &c.session, ec)
+    enum err e = batch.plans ? store_take_session(shard->deps.opts.store, SESSION_CLAIM, &c.session, ec)
                              : err_set(ec, ERR_NOMEM, "claim: out of memory");
 
     if (!e)
         e = claim_batch(shard, &c, &batch, ec);
-    store_give_session(shard->deps.store, c.session);
+    store_give_session(shard->deps.opts.store, c.session);
     left_out_fini(&c.left_out);
     free(batch.plans);
     return e;

@@ -22,25 +22,13 @@ int64_t shard_find_earliest_s(struct shard *shard, int64_t now_ms)
 
 bool shard_pause_before_next_try(struct shard *shard)
 {
-    bool stopping;
-
-    mutex_lock(&shard->lock);
-    stopping = shard->stopping;
-    if (!stopping)
-        cond_wait_until(&shard->changed, &shard->lock, clock_mono_ms(shard->deps.clock) + 100);
-    mutex_unlock(&shard->lock);
-    return !stopping;
+    return worker_pause_until(&shard->worker, clock_mono_ms(shard->deps.clock) + 100);
 }
 
 /* A long window after an outage, or many rows that are locked, must not hold up a stop or a handover. */
 bool shard_is_called_away(struct shard *shard)
 {
-    bool stopping;
-
-    mutex_lock(&shard->lock);
-    stopping = shard->stopping;
-    mutex_unlock(&shard->lock);
-    return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
+    return worker_is_stopping(&shard->worker) || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
 void shard_note_delayed(struct shard *shard, const struct claim_job *claim, const struct plan *plan)

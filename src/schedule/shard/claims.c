@@ -174,13 +174,12 @@ static void set_planned_until(struct shard *shard, int64_t until_ms)
 enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part *part)
 {
     struct cycle c = {0};
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e = ERR_OK;
     bool whole;
 
-    errctx_clear(&ec);
     if (part->count > 0 || part->later_count > 0)
-        e = store_take_session(shard->deps.store, SESSION_CLAIM, &c.session, &ec);
+        e = store_take_session(shard->deps.opts.store, SESSION_CLAIM, &c.session, &ec);
     if (!e)
         e = claim_part(shard, &c, part, &ec);
     whole = !e && part->complete && part->until_ms >= shard->planned_until_ms;
@@ -192,7 +191,7 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
         recent_age(shard->recent); /* every job has been looked at since the takeover */
     if (!e)
         e = shard_claim_later(shard, &c.session, part->later, part->later_count, &ec);
-    store_give_session(shard->deps.store, c.session);
+    store_give_session(shard->deps.opts.store, c.session);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
     if (e == ERR_GUARD)

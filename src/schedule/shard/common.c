@@ -59,17 +59,16 @@ void shard_end_doubtful(struct shard *shard)
 {
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
-    struct errctx ec;
+    struct errctx ec = {0};
     enum err e;
 
     if (shard->doubtful_count == 0)
         return;
-    errctx_clear(&ec);
-    e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
+    e = store_take_session(deps->opts.store, SESSION_CLAIM, &session, &ec);
     if (!e)
         e = store_end_doubtful(session, shard->number, shard->doubtful_epoch, shard->doubtful, shard->doubtful_count,
                                &ec);
-    store_give_session(deps->store, session);
+    store_give_session(deps->opts.store, session);
     if (e == ERR_STATE) {
         shard_leave_doubtful(shard);
         return;

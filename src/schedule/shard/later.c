@@ -231,7 +231,7 @@ static int64_t find_look_s(size_t count)
 
 static enum err decide_batch(struct shard *shard, struct batch *b, size_t count, struct errctx *ec)
 {
-    const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.registry);
+    const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.opts.registry);
     int64_t now_ms = clock_wall_ms(shard->deps.clock);
     struct moment moment = {
         .now_s = now_ms / 1000, .earliest_s = shard_find_earliest_s(shard, now_ms), .look_s = find_look_s(count)};
@@ -260,10 +260,10 @@ static enum err read_back(struct shard *shard, struct batch *b, struct errctx *e
         struct store_session *session = NULL;
 
         errctx_clear(ec);
-        e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, ec);
+        e = store_take_session(shard->deps.opts.store, SESSION_CLAIM, &session, ec);
         if (!e)
             e = store_find_later_claimed(session, shard->number, shard->epoch, b->claims, b->page.count, ec);
-        store_give_session(shard->deps.store, session);
+        store_give_session(shard->deps.opts.store, session);
         if (e != ERR_OK && e != ERR_STATE && !shard_pause_before_next_try(shard))
             break;
     }
@@ -362,7 +362,7 @@ static enum err claim_batch(struct shard *shard, struct cycle *c, struct batch *
     enum err e = store_claim_later(*c->session, shard->number, shard->epoch, b->claims, b->page.count, ec);
 
     if (e == ERR_UNKNOWN) {
-        store_give_session(shard->deps.store, *c->session);
+        store_give_session(shard->deps.opts.store, *c->session);
         *c->session = NULL;
         e = read_back(shard, b, ec);
     }
@@ -371,7 +371,7 @@ static enum err claim_batch(struct shard *shard, struct cycle *c, struct batch *
         return e;
     }
     settle(shard, b); /* before anything else can fail: these rows are written */
-    return *c->session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, c->session, ec);
+    return *c->session ? ERR_OK : store_take_session(shard->deps.opts.store, SESSION_CLAIM, c->session, ec);
 }
 
 static enum err decide_and_claim(struct shard *shard, struct cycle *c, const int64_t *ids, size_t count,

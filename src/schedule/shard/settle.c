@@ -160,14 +160,14 @@ static enum err settle(struct shard *shard, struct fire **list, size_t count, st
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
     const struct takeover_note *note = &shard->notes[shard->settling_count - 1];
-    bool again = *list && deps->resend, done = shard->settling_what == SETTLE_REST;
-    enum err e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
+    bool again = *list && deps->opts.resend, done = shard->settling_what == SETTLE_REST;
+    enum err e = store_take_session(deps->opts.store, SESSION_CLAIM, &session, ec);
 
     if (e == ERR_OK && *list && !again)
         e = end_unknown(shard, session, *list, count, ec);
     if (e == ERR_OK && (done || again))
         e = store_delete_takeovers(session, shard->number, done ? note->epoch : shard->notes[0].epoch - 1, again, ec);
-    store_give_session(deps->store, session);
+    store_give_session(deps->opts.store, session);
     if (e)
         return e;
     if (again) {
@@ -210,11 +210,10 @@ static enum err go_on(struct shard *shard, bool *more, struct errctx *ec)
 
 void shard_settle_undelivered(struct shard *shard)
 {
-    struct errctx ec;
+    struct errctx ec = {0};
     bool more = true;
     enum err e;
 
-    errctx_clear(&ec);
     e = note_jump(shard, &ec);
     while (e == ERR_OK && more)
         e = go_on(shard, &more, &ec);

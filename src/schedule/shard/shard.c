@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/shard/shard_impl.h"
 #include "schedule/shard/takeover.h"
-#include "shardwheel/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,12 +30,13 @@ enum err shard_create(int number, const struct shard_deps *deps, struct shard **
     shard->number = number;
     shard->deps = *deps;
     mutex_init(&shard->lock, LOCK_SCHEDULE);
-    cond_init(&shard->changed);
-    e = planner_create(deps->zone, deps->max_year, &shard->planner, ec);
+    worker_init(&shard->worker, deps->clock);
+    shard->worker.watch = deps->opts.watch;
+    e = planner_create(deps->opts.zone, deps->opts.max_year, &shard->planner, ec);
     if (!e)
-        e = ahead_create(deps->node_name, deps->admin_ip, deps->style, &shard->ahead, ec);
+        e = ahead_create(deps->opts.node_name, deps->opts.admin_ip, deps->opts.style, &shard->ahead, ec);
     if (!e)
-        e = recent_create(deps->shards, &shard->recent, ec);
+        e = recent_create(deps->opts.shards, &shard->recent, ec);
     if (e) {
         shard_destroy(shard);
         return e;
@@ -57,25 +57,14 @@ void shard_destroy(struct shard *shard)
     delays_fini(&shard->delays);
     free(shard->doubtful);
     free(shard->notes);
-    cond_fini(&shard->changed);
+    worker_fini(&shard->worker);
     mutex_fini(&shard->lock);
     free(shard);
 }
 
 void shard_wake(struct shard *shard)
 {
-    mutex_lock(&shard->lock);
-    shard->woken = true;
-    cond_signal(&shard->changed);
-    mutex_unlock(&shard->lock);
-}
-
-void shard_stop(struct shard *shard)
-{
-    mutex_lock(&shard->lock);
-    shard->stopping = true;
-    cond_signal(&shard->changed);
-    mutex_unlock(&shard->lock);
+    worker_poke(&shard->worker);
 }
 
 void shard_load_status(struct shard *shard, struct shard_status *out)
@@ -110,22 +99,6 @@ static void move_state(struct shard *shard, enum shard_state to)
         abort();
     shard->state = to;
     mutex_unlock(&shard->lock);
-}
-
-/* Waits for a wake-up or the monotonic deadline; false when the thread is to end. */
-static bool wait_until(struct shard *shard, int64_t deadline_mono_ms)
-{
-    bool go_on;
-
-    watch_pause(deadline_mono_ms - clock_mono_ms(shard->deps.clock));
-    mutex_lock(&shard->lock);
-    while (!shard->woken && !shard->stopping && clock_mono_ms(shard->deps.clock) < deadline_mono_ms)
-        cond_wait_until(&shard->changed, &shard->lock, deadline_mono_ms);
-    shard->woken = false;
-    go_on = !shard->stopping;
-    mutex_unlock(&shard->lock);
-    watch_step();
-    return go_on;
 }
 
 /* What was looked for in the log is not ours to deal with any more. */
@@ -180,7 +153,7 @@ static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
          * under way is ordered against the takeover by the database. */
         if (!ring_is_able(deps->ring))
             break;
-        if (!wait_until(shard, clock_mono_ms(deps->clock) + 100))
+        if (!worker_wait_until(&shard->worker, clock_mono_ms(deps->clock) + 100))
             return false;
     }
     ring_remove_shard(deps->ring, shard->number);
@@ -195,7 +168,7 @@ static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
  * the tick, so that planning does not compete with the sending of a second's fires. */
 static int64_t ms_to_next_cycle(const struct shard *shard)
 {
-    int64_t phase_ms = 300 + 500 * shard->number / shard->deps.shards;
+    int64_t phase_ms = 300 + 500 * shard->number / shard->deps.opts.shards;
     int64_t in_second_ms = clock_wall_ms(shard->deps.clock) % SHARD_CYCLE_MS;
     int64_t ms = phase_ms - in_second_ms;
 
@@ -342,40 +315,34 @@ int64_t shard_turn(struct shard *shard)
     return 1000;
 }
 
-static void shard_main(void *arg)
+static int64_t run_turn(void *arg)
 {
     struct shard *shard = arg;
-    struct watch_mark mark;
-    int64_t wait_ms = 0;
+    int64_t until_ms;
 
-    watch_enter(shard->deps.watch, &mark, shard->name);
-    do {
-        int64_t until_ms;
+    shard_end_doubtful(shard);
+    until_ms = clock_mono_ms(shard->deps.clock) + shard_turn(shard);
+    /* Between two takeovers by fencing nothing may shorten the pause, but another server. */
+    if (shard->fenced && shard->state == SHARD_TAKEOVER)
+        while (clock_mono_ms(shard->deps.clock) < until_ms && !shard_is_elsewhere(shard) &&
+               worker_wait_until(&shard->worker, until_ms))
+            continue;
+    return until_ms - clock_mono_ms(shard->deps.clock);
+}
 
-        shard_end_doubtful(shard);
-        wait_ms = shard_turn(shard);
-        until_ms = clock_mono_ms(shard->deps.clock) + wait_ms;
-        /* Between two takeovers by fencing nothing may shorten the pause, but another server. */
-        if (shard->fenced && shard->state == SHARD_TAKEOVER) {
-            while (clock_mono_ms(shard->deps.clock) < until_ms && !shard_is_elsewhere(shard)) {
-                if (!wait_until(shard, until_ms))
-                    break;
-            }
-        }
-        if (!wait_until(shard, until_ms))
-            break;
-    } while (true);
+static void end(void *arg)
+{
+    struct shard *shard = arg;
+
     ring_remove_shard(shard->deps.ring, shard->number);
-    watch_leave(shard->deps.watch, &mark);
 }
 
 enum err shard_start(struct shard *shard, struct errctx *ec)
 {
-    snprintf(shard->name, sizeof shard->name, "shard-%d", shard->number);
-    return thread_start(&shard->thread, shard->name, shard_main, shard, ec);
+    char name[sizeof shard->worker.name];
+
+    snprintf(name, sizeof name, "shard-%d", shard->number);
+    return worker_start(&shard->worker, name, run_turn, end, shard, ec);
 }
 
-void shard_join(struct shard *shard)
-{
-    thread_join(&shard->thread);
-}
+WORKER_STOPS(shard)

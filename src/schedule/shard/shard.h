@@ -28,16 +28,7 @@ struct primary_use {
 };
 
 struct shard_deps {
-    int shards;
-    const char *node_name;
-    const char *admin_ip;
-    struct message_style style; /* of trigger_msg */
-    const struct zone *zone;
-    int64_t max_year;
-    bool skipped_rows; /* due times without a fire get a row */
-    bool resend;       /* fires of unknown delivery are sent again rather than ended */
-    struct store *store;
-    struct registry *registry;
+    struct schedule_opts opts;
     struct ring *ring;
     struct scanner *scanner;
     struct loader *loader;
@@ -46,8 +37,6 @@ struct shard_deps {
         highest_epochs;
     const struct primary_use *primary; /* another one is taken over from anew */
     struct coord *coord;
-    struct guard *guard; /* NULL: none is asked for */
-    struct watch *watch; /* NULL: nobody watches the thread */
     const struct clock *clock;
     struct counters *counters;
 };

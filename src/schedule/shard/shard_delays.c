@@ -23,7 +23,7 @@ static enum err rebuild(struct shard *shard, struct store_session *session, stru
 {
     struct delayed_job *jobs = NULL;
     size_t count = 0;
-    enum err e = store_load_delayed_jobs(session, shard->number, shard->deps.shards, &jobs, &count, ec);
+    enum err e = store_load_delayed_jobs(session, shard->number, shard->deps.opts.shards, &jobs, &count, ec);
     int64_t now_s = clock_wall_ms(shard->deps.clock) / 1000;
 
     for (size_t i = 0; i < count && !e; i++) {
@@ -104,13 +104,6 @@ static enum err seek(struct shard *shard, struct store_session *session, struct 
 
 /* ---- once a second ----------------------------------------------------------------------------------------------- */
 
-static int compare_rows(const void *a, const void *b)
-{
-    const struct run_end *x = a, *y = b;
-
-    return compare_int64(&x->log_id, &y->log_id);
-}
-
 static enum err look(struct shard *shard, struct store_session *session, struct errctx *ec)
 {
     struct delays *d = &shard->delays;
@@ -126,9 +119,9 @@ static enum err look(struct shard *shard, struct store_session *session, struct 
         e = store_load_run_ends(session, sorted, n, ec);
     now_s = clock_wall_ms(shard->deps.clock) / 1000; /* behind it: what it says has happened by now */
     if (!e)
-        qsort(sorted, n, sizeof *sorted, compare_rows);
+        qsort(sorted, n, sizeof *sorted, compare_int64);
     for (size_t i = 0; i < n && !e; i++) {
-        const struct run_end *row = bsearch(&rows[i], sorted, n, sizeof *sorted, compare_rows);
+        const struct run_end *row = list_find(sorted, n, sizeof *sorted, rows[i].log_id);
 
         if (row)
             delays_apply(d, jobs[i], row, now_s);
@@ -188,7 +181,7 @@ enum claim_outcome shard_follow_delays(struct shard *shard)
     d->next_mono_ms = now_ms + LOOK_MS;
     errctx_clear(&ec);
     errctx_clear(&seek_ec);
-    e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
+    e = store_take_session(shard->deps.opts.store, SESSION_CLAIM, &session, &ec);
     if (!e && d->rebuild)
         e = rebuild(shard, session, &ec);
     if (!e)
@@ -198,7 +191,7 @@ enum claim_outcome shard_follow_delays(struct shard *shard)
     n = e ? 0 : delays_list_ended(d, ended, PULL_JOBS);
     if (n > 0)
         e = pull(shard, session, ended, n, &ec);
-    store_give_session(shard->deps.store, session);
+    store_give_session(shard->deps.opts.store, session);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
     if (e == ERR_GUARD)

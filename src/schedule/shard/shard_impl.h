@@ -14,17 +14,13 @@
 
 struct shard {
     int number;             /* [const] */
-    char name[16];          /* [const] of its thread */
     struct shard_deps deps; /* [const] */
     struct mutex lock;      /* rank LOCK_SCHEDULE */
-    struct cond changed;    /* with lock */
-    bool woken;             /* [lock] */
-    bool stopping;          /* [lock] set once */
     enum shard_state state; /* [lock] written by the schedule thread, by move_state alone */
     int64_t epoch;          /* [lock] written by the schedule thread */
     int64_t owned_since_ms; /* [lock] likewise */
     int64_t shown_until_ms; /* [lock] likewise: planned_until_ms for other threads; the takeover, until there is one */
-    struct thread thread;   /* [main] */
+    struct worker worker;   /* [const] locks by itself */
 
     struct planner *planner; /* [schedule thread], and all that follows */
     struct ahead *ahead;

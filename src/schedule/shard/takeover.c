@@ -32,15 +32,15 @@ static enum err begin_takeover(struct shard *shard, struct errctx *ec)
     enum err e;
 
     shard->taken_floor_s = ring_get_floor_s(deps->ring, shard->number);
-    e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
+    e = store_take_session(deps->opts.store, SESSION_CLAIM, &session, ec);
     if (!e)
-        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest, shard->taken_floor_s,
-                             &epoch, &cursor_s, ec);
+        e = store_take_shard(session, shard->number, deps->opts.shards, deps->opts.node_name, *highest,
+                             shard->taken_floor_s, &epoch, &cursor_s, ec);
     if (!e)
         *highest = epoch;
     if (!e)
         e = store_load_takeovers(session, shard->number, &notes, &note_count, ec);
-    store_give_session(deps->store, session);
+    store_give_session(deps->opts.store, session);
     if (e)
         return e;
     shard_set_notes(shard, notes, note_count);

@@ -125,7 +125,7 @@ static enum err try_claim(struct claim_job *jobs, size_t count, bool waits, stru
 {
     bool meets_locked = false;
 
-    assert_true((guards != NULL) == (w.shard.deps.guard != NULL));
+    assert_true((guards != NULL) == (w.shard.deps.opts.guard != NULL));
     assert_false(w.called_away);
     w.tries++;
     w.free_tries += !waits;
@@ -320,8 +320,8 @@ static int setup(void **state)
     assert_int_equal(zone_load("UTC", &zone, &ec), ERR_OK);
     *state = zone;
     mutex_init(&w.shard.lock, LOCK_SCHEDULE);
-    cond_init(&w.shard.changed);
-    w.shard.deps = (struct shard_deps){.shards = 1, .clock = &w.time.clock, .zone = zone};
+    worker_init(&w.shard.worker, &w.time.clock);
+    w.shard.deps = (struct shard_deps){.opts = {.shards = 1, .zone = zone}, .clock = &w.time.clock};
     assert_int_equal(planner_create(zone, 2099, &w.shard.planner, &ec), ERR_OK);
     assert_int_equal(ahead_create("n1", "10.0.0.1", (struct message_style){.lang = LANG_EN}, &w.shard.ahead, &ec),
                      ERR_OK);
@@ -339,7 +339,7 @@ static int teardown(void **state)
     if (w.jobs != &w.job)
         free(w.jobs);
     free(w.shard.doubtful);
-    cond_fini(&w.shard.changed);
+    worker_fini(&w.shard.worker);
     mutex_fini(&w.shard.lock);
     zone_destroy(*state);
     return 0;
@@ -405,7 +405,7 @@ static void a_claim_that_happened_without_an_answer_is_planned(void **state)
 static void a_guard_that_lives_lets_the_fires_go(void **state)
 {
     (void)state;
-    w.shard.deps.guard = GUARD;
+    w.shard.deps.opts.guard = GUARD;
     w.guard_lives = true;
     assert_int_equal(run_claims(), CLAIM_DONE);
     assert_int_equal(w.pushed, 1);
@@ -414,7 +414,7 @@ static void a_guard_that_lives_lets_the_fires_go(void **state)
 static void fires_of_a_claim_that_lost_its_guard_are_not_sent(void **state)
 {
     (void)state;
-    w.shard.deps.guard = GUARD;
+    w.shard.deps.opts.guard = GUARD;
     w.claim_takes_ms = 4000;
     w.uptime_s = 4; /* perhaps it started a moment before the claim */
     assert_int_equal(run_claims(), CLAIM_RETRY);
@@ -426,7 +426,7 @@ static void fires_of_a_claim_that_lost_its_guard_are_not_sent(void **state)
 static void fires_given_up_under_another_epoch_are_left(void **state)
 {
     (void)state;
-    w.shard.deps.guard = GUARD;
+    w.shard.deps.opts.guard = GUARD;
     for (int i = 1; i <= 3; i++) {
         w.shard.epoch += i == 3;
         assert_int_equal(run_claims(), CLAIM_RETRY);
@@ -442,7 +442,7 @@ static void fires_given_up_under_another_epoch_are_left(void **state)
 static void a_server_that_started_anew_let_nobody_in(void **state)
 {
     (void)state;
-    w.shard.deps.guard = GUARD;
+    w.shard.deps.opts.guard = GUARD;
     w.claim_result = ERR_UNKNOWN;
     w.claim_takes_ms = 4000;
     w.uptime_s = 3;
@@ -775,7 +775,7 @@ static void what_was_given_up_is_not_planned_again(void **state)
     int64_t before_ms = w.job.next_ms;
 
     (void)state;
-    w.shard.deps.guard = GUARD;
+    w.shard.deps.opts.guard = GUARD;
     w.uptime_s = 4;
     assert_int_equal(run_claims(), CLAIM_RETRY);
     assert_int_equal(w.shard.doubtful_count, 1);

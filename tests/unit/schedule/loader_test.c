@@ -99,26 +99,6 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
     return ERR_OK;
 }
 
-struct fire *fire_create(void)
-{
-    return calloc(1, sizeof(struct fire));
-}
-
-void fire_destroy(struct fire *fire)
-{
-    free(fire);
-}
-
-void fire_destroy_list(struct fire *list)
-{
-    while (list) {
-        struct fire *next = list->next;
-
-        free(list);
-        list = next;
-    }
-}
-
 static void on_ready(void *arg, int shard)
 {
     assert_ptr_equal(arg, &w);
@@ -132,7 +112,7 @@ static int setup(void **state)
     w.time = fake_clock_at(T_S * 1000);
     w.rows_per_ms = 1000;
     assert_int_equal(
-        loader_create(&(struct loader_opts){.shards = SHARDS, .clock = &w.time.clock, .ready = on_ready, .arg = &w},
+        loader_create(&(struct look_opts){.shards = SHARDS, .clock = &w.time.clock, .ready = on_ready, .arg = &w},
                       &w.loader, NULL),
         ERR_OK);
     return 0;

@@ -109,7 +109,7 @@ static int setup(void **state)
     w.time = fake_clock_at(T_S * 1000 + 450);
     w.complete = w.later_complete = true;
     assert_int_equal(
-        scanner_create(&(struct scanner_opts){.shards = SHARDS, .clock = &w.time.clock, .ready = on_ready, .arg = &w},
+        scanner_create(&(struct look_opts){.shards = SHARDS, .clock = &w.time.clock, .ready = on_ready, .arg = &w},
                        &w.scanner, NULL),
         ERR_OK);
     return 0;

@@ -195,8 +195,9 @@ static int setup(void **state)
 {
     (void)state;
     w = (struct world){.time = fake_clock_at(T_S * 1000)};
-    w.shard = (struct shard){
-        .number = 3, .epoch = 50, .deps = {.shards = 8, .clock = &w.time.clock, .loader = (struct loader *)&w}};
+    w.shard = (struct shard){.number = 3,
+                             .epoch = 50,
+                             .deps = {.opts = {.shards = 8}, .clock = &w.time.clock, .loader = (struct loader *)&w}};
     return 0;
 }
 
@@ -413,7 +414,7 @@ static void what_fails_is_tried_again(void **state)
     for (size_t i = 0; i < ARRAY_LEN(results); i++) {
         for (int resend = 0; resend < 2; resend++) {
             setup(NULL);
-            w.shard.deps.resend = resend;
+            w.shard.deps.opts.resend = resend;
             add_row(1, T_S, 47);
             set_notes((struct takeover_note[]){{48, T_S, 40000}, {50, T_S + 9, 0}}, 2);
             *results[i] = ERR_UNKNOWN;
@@ -440,7 +441,7 @@ static void what_fails_is_tried_again(void **state)
 static void a_row_is_sent_again_once(void **state)
 {
     (void)state;
-    w.shard.deps.resend = true;
+    w.shard.deps.opts.resend = true;
     add_row(1, T_S, 47);
     add_row(2, T_S + 10, 48);
     /* The second covers row 1 too, which is open until its result is there. */
@@ -473,7 +474,7 @@ static void a_row_is_sent_again_once(void **state)
 static void a_row_is_sent_again_once_beside_a_jump(void **state)
 {
     (void)state;
-    w.shard.deps.resend = true;
+    w.shard.deps.opts.resend = true;
     add_row(1, T_S, 47);
     set_notes((struct takeover_note[]){{50, T_S, 0}}, 1);
     w.time.mono_ms = FAKE_CLOCK_START_MONO_MS + 40000;

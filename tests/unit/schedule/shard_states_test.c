@@ -264,10 +264,7 @@ static int set_up(void **state)
                        .cursor_s = T_S - 1,
                        .passed_s = T_S};
     assert_int_equal(zone_load("UTC", &w.zone, &ec), ERR_OK);
-    deps = (struct shard_deps){.shards = SHARDS,
-                               .node_name = "n1",
-                               .zone = w.zone,
-                               .max_year = 2099,
+    deps = (struct shard_deps){.opts = {.shards = SHARDS, .node_name = "n1", .zone = w.zone, .max_year = 2099},
                                .clock = &w.clock,
                                .highest_epochs = w.highest,
                                .primary = &w.primary};

@@ -272,16 +272,14 @@ static int setup(void **state)
     w.load_result = ERR_BUSY;
     assert_int_equal(zone_load("UTC", &zone, &ec), ERR_OK);
     *state = zone;
-    assert_int_equal(shard_create(NUMBER,
-                                  &(struct shard_deps){.shards = 8,
-                                                       .node_name = "node-a",
-                                                       .zone = zone,
-                                                       .max_year = 2100,
-                                                       .highest_epochs = w.highest,
-                                                       .primary = &w.primary,
-                                                       .clock = &w.time.clock},
-                                  &w.shard, &ec),
-                     ERR_OK);
+    assert_int_equal(
+        shard_create(NUMBER,
+                     &(struct shard_deps){.opts = {.shards = 8, .node_name = "node-a", .zone = zone, .max_year = 2100},
+                                          .highest_epochs = w.highest,
+                                          .primary = &w.primary,
+                                          .clock = &w.time.clock},
+                     &w.shard, &ec),
+        ERR_OK);
     return 0;
 }
 
@@ -432,13 +430,11 @@ static void no_epoch_comes_twice(void **state)
     shard_destroy(w.shard);
     w.ring = (struct ring_shard){0};
     assert_int_equal(shard_create(NUMBER,
-                                  &(struct shard_deps){.shards = 8,
-                                                       .node_name = "node-a",
-                                                       .zone = *state,
-                                                       .max_year = 2100,
-                                                       .highest_epochs = w.highest,
-                                                       .primary = &w.primary,
-                                                       .clock = &w.time.clock},
+                                  &(struct shard_deps){
+                                      .opts = {.shards = 8, .node_name = "node-a", .zone = *state, .max_year = 2100},
+                                      .highest_epochs = w.highest,
+                                      .primary = &w.primary,
+                                      .clock = &w.time.clock},
                                   &w.shard, NULL),
                      ERR_OK);
     turns(3);
