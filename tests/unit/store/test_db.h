@@ -158,7 +158,7 @@ static inline void test_db_connect(void)
     struct store_opts opts = test_db.opts;
 
     opts.database = "";
-    opts.read_timeout_ms = 60000;
+    opts.read_timeout_ms = 600000; /* a busy machine writes a million rows slowly */
     while (db_connect(&opts, SESSION_NORMAL, &test_db.sql, &ec)) {
         int status;
         if (waitpid(test_db.pid, &status, WNOHANG) != 0 || clock_mono_ms(clock_system()) > deadline) {
@@ -380,7 +380,7 @@ static inline struct db *test_connect(void)
     struct store_opts opts = test_db.opts;
     struct db *db = NULL;
 
-    opts.read_timeout_ms = 60000;
+    opts.read_timeout_ms = 600000; /* a busy machine writes a million rows slowly */
     assert_ok(db_connect(&opts, SESSION_NORMAL, &db, ec));
     return db;
 }
