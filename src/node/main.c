@@ -137,9 +137,9 @@ static void forbid_core_dumps(void)
         log_warn("main", "event=core_dumps error=%s", log_quote(strerror(errno)).s);
 }
 
-/* Tables that are allocated at the start have pages of their own: these count as used only when something is written
- * to them, which most of a table never sees. Threads share few arenas, one for a processor: each keeps what was the most
- * there once. With the allocator's eight, 7 MB that are in use became 80 within an hour. */
+/* Tables that are allocated at the start have pages of their own: a page takes memory only when it is written to, and
+ * most of them never are. Threads share few arenas, one for a processor: each keeps what was the most there once. With
+ * the allocator's eight, 7 MB that are in use became 80 within an hour. */
 static void share_memory(void)
 {
     int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -150,8 +150,8 @@ static void share_memory(void)
 }
 
 /* From now on only large pieces, bodies above all, have pages of their own, which the system gets back when they are
- * freed; pages cost time, and statements come and go. Left to itself the allocator learns to keep large ones, too: after
- * sixteen bodies of 12 MiB the process stayed at 800 MB. */
+ * freed: new pages cost time, and statements come and go. Left to itself the allocator learns to keep large pieces, too:
+ * after sixteen bodies of 12 MiB the process stayed at 800 MB. */
 static void give_memory_back(void)
 {
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);

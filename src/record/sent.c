@@ -2,10 +2,11 @@
 #include "record/sent.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
-#define PART 500   /* rows of one transaction */
-#define BLOCK 1024 /* entries that are allocated together */
-#define BLOCKS (SENT_MAX / BLOCK + 1)
+#define PART 500 /* rows of one transaction */
+#define BLOCK_BYTES (128 * 1024)
+#define BLOCKS (SENT_MAX / (BLOCK_BYTES / sizeof(struct sent_fire)) + 2)
 #define TICK_MS 100 /* times as ticks have room for 13 years in 32 bits */
 
 /* A fire that was sent. */
@@ -38,9 +39,11 @@ struct sent_end {
 };
 _Static_assert(sizeof(struct sent_end) == 16, "see Memory in sent.h");
 
-/* Entries of one kind, the oldest first. Number n stands in the block of n / BLOCK. */
+/* Entries of one kind, the oldest first. Number n stands in block n / per_block. Blocks are pages of their own: they stay
+ * for a minute, among pieces of the allocator that are free long before. */
 struct sent_queue {
     size_t entry_bytes;   /* [const] */
+    size_t per_block;     /* [const] */
     uint64_t first, next; /* numbers of the oldest, and of the next one */
     char *blocks[BLOCKS]; /* NULL: none of its entries is there */
 };
@@ -58,43 +61,36 @@ struct sent {
     struct log_limit full_log; /* [atomic] */
 };
 
-enum err sent_create(const struct clock *clock, struct sent **out, struct errctx *ec)
-{
-    struct sent *m = calloc(1, sizeof *m);
-
-    if (!m)
-        return err_set(ec, ERR_NOMEM, "out of memory for what was sent");
-    m->clock = clock;
-    m->fires = (struct sent_queue){.entry_bytes = sizeof(struct sent_fire), .first = 1, .next = 1};
-    m->ends = (struct sent_queue){.entry_bytes = sizeof(struct sent_end), .first = 1, .next = 1};
-    m->held_mono_ms = INT64_MAX;
-    mutex_init(&m->lock, LOCK_DISPATCH);
-    *out = m;
-    return ERR_OK;
-}
-
-void sent_destroy(struct sent *m)
-{
-    if (!m)
-        return;
-    mutex_fini(&m->lock);
-    for (size_t i = 0; i < BLOCKS; i++) {
-        free(m->fires.blocks[i]);
-        free(m->ends.blocks[i]);
-    }
-    free(m);
-}
-
 /* ---- queues (all [lock]) ----------------------------------------------------------------------------------------- */
+
+static void queue_init(struct sent_queue *q, size_t entry_bytes)
+{
+    *q = (struct sent_queue){.entry_bytes = entry_bytes, .per_block = BLOCK_BYTES / entry_bytes, .first = 1, .next = 1};
+}
+
+/* NULL: there is no memory. */
+static char *create_block(void)
+{
+    void *block = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return block == MAP_FAILED ? NULL : block;
+}
+
+static void free_block(char **block)
+{
+    if (*block)
+        munmap(*block, BLOCK_BYTES);
+    *block = NULL;
+}
 
 static char **block_of(struct sent_queue *q, uint64_t number)
 {
-    return &q->blocks[number / BLOCK % BLOCKS];
+    return &q->blocks[number / q->per_block % BLOCKS];
 }
 
 static void *get(struct sent_queue *q, uint64_t number)
 {
-    return *block_of(q, number) + number % BLOCK * q->entry_bytes;
+    return *block_of(q, number) + number % q->per_block * q->entry_bytes;
 }
 
 static struct sent_fire *get_fire(struct sent *m, uint64_t number)
@@ -116,10 +112,8 @@ static void drop_first(struct sent_queue *q)
 {
     uint64_t number = q->first++;
 
-    if (q->first % BLOCK == 0) {
-        free(*block_of(q, number));
-        *block_of(q, number) = NULL;
-    }
+    if (q->first % q->per_block == 0)
+        free_block(block_of(q, number));
 }
 
 /* Its place, to be filled in; NULL: there is no memory. */
@@ -128,9 +122,38 @@ static void *append(struct sent_queue *q)
     char **block = block_of(q, q->next);
 
     if (!*block)
-        *block = malloc(BLOCK * q->entry_bytes);
+        *block = create_block();
     return *block ? get(q, q->next++) : NULL;
 }
+
+enum err sent_create(const struct clock *clock, struct sent **out, struct errctx *ec)
+{
+    struct sent *m = calloc(1, sizeof *m);
+
+    if (!m)
+        return err_set(ec, ERR_NOMEM, "out of memory for what was sent");
+    m->clock = clock;
+    queue_init(&m->fires, sizeof(struct sent_fire));
+    queue_init(&m->ends, sizeof(struct sent_end));
+    m->held_mono_ms = INT64_MAX;
+    mutex_init(&m->lock, LOCK_DISPATCH);
+    *out = m;
+    return ERR_OK;
+}
+
+void sent_destroy(struct sent *m)
+{
+    if (!m)
+        return;
+    mutex_fini(&m->lock);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        free_block(&m->fires.blocks[i]);
+        free_block(&m->ends.blocks[i]);
+    }
+    free(m);
+}
+
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 /* Rounded up: nothing counts as older than it is. */
 static uint32_t to_tick(int64_t mono_ms)
@@ -182,8 +205,6 @@ static void *add(struct sent *m, struct sent_queue *q, int64_t now_mono_ms)
     }
     return entry;
 }
-
-/* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 static void tell_full(struct sent *m, bool full)
 {

@@ -4,8 +4,8 @@
  * have lost the last commits.
  *
  * Threads     Any; sent_compare by one at a time.
- * Memory      At most SENT_MAX entries, of 48 bytes for a fire and 16 for an end. Beyond that the oldest go first. Blocks
- *             of entries are allocated when needed, and freed when all their entries are older.
+ * Memory      At most SENT_MAX entries, of 48 bytes for a fire and 16 for an end. Beyond that the oldest go first.
+ *             Blocks of entries are allocated when needed, and freed when all their entries are older.
  * Time        Monotonic, read from the clock that it was given, in steps of a tenth of a second.
  */
 #ifndef RECORD_SENT_H
