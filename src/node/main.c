@@ -150,7 +150,7 @@ static void share_memory(void)
 }
 
 /* From now on only large pieces, bodies above all, have pages of their own, which the system gets back when they are
- * freed: new pages cost time, and statements come and go. Left to itself the allocator learns to keep large pieces, too:
+ * freed: new pages cost time, and statements come and go. Left to itself the allocator learns to keep large pieces:
  * after sixteen bodies of 12 MiB the process stayed at 800 MB. */
 static void give_memory_back(void)
 {

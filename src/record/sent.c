@@ -39,13 +39,13 @@ struct sent_end {
 };
 _Static_assert(sizeof(struct sent_end) == 16, "see Memory in sent.h");
 
-/* Entries of one kind, the oldest first. Number n stands in block n / per_block. Blocks are pages of their own: they stay
- * for a minute, among pieces of the allocator that are free long before. */
+/* Entries of one kind, the oldest first. Number n stands in block n / per_block. Blocks are pages of their own: they
+ * stay for a minute, among pieces of the allocator that are free long before. */
 struct sent_queue {
     size_t entry_bytes;   /* [const] */
     size_t per_block;     /* [const] */
-    uint64_t first, next; /* numbers of the oldest, and of the next one */
-    char *blocks[BLOCKS]; /* NULL: none of its entries is there */
+    uint64_t first, next; /* [lock] of `sent`: numbers of the oldest, and of the next one */
+    char *blocks[BLOCKS]; /* [lock] NULL: none of its entries is there */
 };
 
 struct sent {
