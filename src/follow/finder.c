@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_ROWS 20000 /* ids in one statement */
-#define BACK_STEPS 10   /* statements for the past in one pass */
+#define STEP_ROWS 4000  /* ids in one statement: all their rows may be open, and are in memory at once */
+#define BACK_STEPS 50   /* statements for the past in one pass */
 #define TURN_ROWS 20000 /* watched rows looked at in one pass */
 #define WATCH_MAX 200000
 #define FRONT_START_S (15 * 60)

@@ -22,7 +22,6 @@
 #define NOTES_PER_LINE 600 /* characters: log_quote cuts at 700, and escapes some */
 #define TICK_NS 200000000
 #define TABLE_BYTES (64 * 1024)
-#define SPARE_BYTES (128 * 1024) /* that an arena may keep at its end */
 #define LARGE_BYTES (512 * 1024)
 
 extern char **environ;
@@ -138,15 +137,15 @@ static void forbid_core_dumps(void)
 }
 
 /* Tables that are allocated at the start have pages of their own: a page takes memory only when it is written to, and
- * most of them never are. Threads share few arenas, one for a processor: each keeps what was the most there once. With
- * the allocator's eight, 7 MB that are in use became 80 within an hour. */
+ * most of them never are. Threads share few arenas: each keeps what was the most there once. With the allocator's eight
+ * for a processor, 7 MB that are in use became 80 within an hour. */
 static void share_memory(void)
 {
     int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
 
-    mallopt(M_ARENA_MAX, processors > 2 ? processors : 2);
+    mallopt(M_ARENA_MAX, 2 * (processors > 2 ? processors : 2));
     mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
-    mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
 }
 
 /* From now on only large pieces, bodies above all, have pages of their own, which the system gets back when they are
