@@ -29,8 +29,8 @@ const char *form_get(const struct form *form,
 void form_fini(struct form *form);
 /* In place. False when a % has no two hexadecimal digits behind it, or they say NUL. */
 bool percent_decode(char *text, bool plus_is_blank);
-/* Of either alphabet, with padding or without; ended by a NUL that *len does not count. False when it is none, or may not
- * fit. */
+/* Of either alphabet, with padding or without; ended by a NUL that *len does not count. False when it is none, or may
+ * not fit. */
 bool base64_read(const char *text, char *out, size_t size, size_t *len);
 /* The cookie of that name in the value of a field "Cookie", without quotes; false when absent or longer than out can
  * hold. */
