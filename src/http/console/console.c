@@ -301,7 +301,7 @@ static void answer(const struct route_call *route, struct http_response *r)
     find_endpoint(&call);
     answer_call(&call);
     params_fini(&call.params);
-    free(call.actor_memory);
+    identity_fini(&call.who);
 }
 
 /* In A the path is a call, of POST; browsers come for our page. */

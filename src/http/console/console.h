@@ -24,6 +24,7 @@
 #include "http/console/words.h"
 #include "http/router.h"
 #include "shardwheel/admin.h"
+#include "shardwheel/admin/login.h"
 
 #define CONSOLE_ROWS_MAX 10000 /* of one answer; the original has no limit */
 
@@ -74,13 +75,13 @@ struct console_call {
     bool has_actor;       /* somebody is logged in, and `actor` says who */
     struct actor
         actor; /* `via` is "console A" and so on, `address` the client's: filled in before the login is looked at */
+    struct identity who; /* whose `actor` is, if the login was looked at; ended with the call */
     bool by_browser;     /* the actor was found by what a browser sends by itself */
-    void *actor_memory;  /* of the actor's groups; freed with the call */
     const char *refused; /* stands before refusals that a topic has no words for; NULL: see console_fail_refusal */
 };
 
 bool console_may_change(const struct console_endpoint *endpoint); /* what is not known to only read may */
-/* Finds out who calls, by cookie, token or a proxy's header: sets has_actor, actor and actor_memory, and adds a
+/* Finds out who calls, by cookie, token or a proxy's header: sets has_actor, actor and who, and adds a
  * Set-Cookie that clears a cookie which is no good. Any dialect's login is taken in all of them. Not ERR_OK: it could
  * not be found out (the database is away). Lives in login.c. */
 MUST_CHECK enum err console_find_actor(struct console_call *call, struct refusal *r);

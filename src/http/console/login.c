@@ -8,41 +8,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- who it is --------------------------------------------------------------------------------------------------- */
-
-/* One piece of memory for all of it, which ends with the call. */
-struct caller_identity {
-    struct identity who;
-    int64_t groups[];
-};
-
-static bool keep_identity(struct console_call *call, const struct identity *who)
-{
-    size_t bytes = who->actor.group_count * sizeof who->groups[0];
-    struct caller_identity *kept = malloc(sizeof *kept + bytes);
-
-    if (!kept)
-        return false;
-    kept->who = *who;
-    if (bytes)
-        memcpy(kept->groups, who->groups, bytes);
-    kept->who.groups = kept->groups;
-    kept->who.actor.groups = kept->groups;
-    free(call->actor_memory);
-    call->actor_memory = kept;
-    call->actor = kept->who.actor;
-    call->has_actor = true;
-    return true;
-}
-
-/* Of a call whose caller is known. */
-static const struct identity *get_identity(const struct console_call *call)
-{
-    return &((const struct caller_identity *)call->actor_memory)->who;
-}
 
 static void forget_cookies(struct console_call *call, const struct visitor *v)
 {
@@ -54,21 +22,21 @@ static void forget_cookies(struct console_call *call, const struct visitor *v)
 enum err console_find_actor(struct console_call *call, struct refusal *r)
 {
     struct visitor v;
-    enum err e = ERR_OK;
 
     visitor_find(call->route, call->actor.via, console_may_change(call->endpoint), &v);
-    call->has_actor = false;
+    call->has_actor = v.state == VISITOR_KNOWN;
     call->by_browser = v.by_browser;
-    if (v.state == VISITOR_UNSURE) {
-        *r = v.why;
-        e = ERR_BUSY;
-    } else if (v.state == VISITOR_NOBODY) {
-        forget_cookies(call, &v);
-    } else if (!keep_identity(call, &v.who)) {
-        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    switch (v.state) {
+    case VISITOR_KNOWN:
+        identity_fini(&call->who);
+        call->who = v.who;
+        call->actor = v.who.actor;
+        return ERR_OK;
+    case VISITOR_NOBODY: forget_cookies(call, &v); break;
+    case VISITOR_UNSURE: *r = v.why; break;
     }
     visitor_fini(&v);
-    return e;
+    return v.state == VISITOR_UNSURE ? ERR_BUSY : ERR_OK;
 }
 
 /* ---- login ------------------------------------------------------------------------------------------------------- */
@@ -168,7 +136,7 @@ static void answer_password(struct console_call *call)
     };
     struct refusal r;
 
-    if (!admin_change_password(call->admin, get_identity(call), console_get_text(call, "oldPassword"),
+    if (!admin_change_password(call->admin, &call->who, console_get_text(call, "oldPassword"),
                                console_get_text(call, "password"), &r)) {
         console_succeed(call);
         return;
