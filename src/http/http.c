@@ -16,16 +16,10 @@
 static char *copy_context(const char *path)
 {
     struct buf out = {0};
-    buf_append(&out, "", 0);
-    for (const char *p = path ? path : ""; *p;) {
-        p += strspn(p, "/");
-        size_t n = strcspn(p, "/");
-        if (n) {
-            buf_putc(&out, '/');
-            buf_append(&out, p, n);
-        }
-        p += n;
-    }
+
+    buf_printf(&out, "/%s", path ? path : "");
+    if (!buf_failed(&out))
+        route_clean_path(out.data, out.data, out.len + 1);
     return buf_take(&out);
 }
 

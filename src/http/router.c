@@ -5,8 +5,7 @@
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
 
-/* Single slashes, none at the end. A path that is too long becomes one that no route has: "//". */
-static void clean_path(const char *path, char *out, size_t size)
+void route_clean_path(const char *path, char *out, size_t size)
 {
     size_t n = 0;
 
@@ -190,7 +189,7 @@ void route_find(struct route_call *call, struct http *h, const struct http_reque
     call->q = q;
     call->table = in[count - 1];
     call->route = &refusal;
-    clean_path(q->path, call->clean, sizeof(call->clean));
+    route_clean_path(q->path, call->clean, sizeof(call->clean));
     call->path = strip_context(h, call->clean);
     for (size_t i = 0; i < count; i++) {
         if (!*in[i]->below || strip(call->path, in[i]->below)) {

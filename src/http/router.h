@@ -103,6 +103,8 @@ const char *route_get_context(const struct route_call *call, char out[ROUTE_PATH
  * client wrote it: "./" for /jobs and /xxl-job-admin/jobs, "../" for /jobs/7, "./xxl-job-admin/" for /xxl-job-admin. So
  * it is right behind a proxy, too, that has stripped something from the path. */
 void route_put_base(const struct route_call *call, struct buf *out);
+/* Single slashes, none at the end; in place, too. A path that is too long becomes one that no route has: "//". */
+void route_clean_path(const char *path, char *out, size_t size);
 unsigned route_find_method(const char *name); /* one of enum route_method; 0 when it is none of them */
 /* Fills in the call: its table (the first in order that it is below, else the last), and its route there: of the
  * patterns that fit, those with the fewest {...} count. */

@@ -88,27 +88,18 @@ static void take_column(struct job_given *g, struct v1_object *o, size_t k, bool
 /* As a text, which the parser of shardwheelctl reads. */
 static void put_value(struct v1_object *o, size_t i, struct buf *out)
 {
-    const char *name = job_setting_get(i)->member, *text;
+    const char *name = job_setting_get(i)->member, *text = "";
 
-    buf_append(out, "", 0);
     switch (job_setting_get(i)->kind) {
-    case SETTING_ZONE:
-        text = v1_text(o, name, ZONE_NAME_MAX - 1);
-        buf_puts(out, text ? text : "");
-        break;
+    case SETTING_ZONE: text = v1_text(o, name, ZONE_NAME_MAX - 1); break;
+    case SETTING_WORD: text = v1_text(o, name, 20); break;
+    case SETTING_CLOCK: text = v1_text(o, name, 5); break;
     case SETTING_NUMBER: buf_put_int(out, v1_int(o, name, 0, INT32_MAX, 0)); break;
     case SETTING_FLAG: buf_puts(out, v1_bool(o, name, false) ? "on" : "off"); break;
-    case SETTING_WORD:
-        text = v1_text(o, name, 20);
-        buf_puts(out, text ? text : "");
-        break;
-    case SETTING_TAGS: buf_puts(out, v1_joined_list(o, name, TAGS_MAX, 100, true)); break;
-    case SETTING_CLOCK:
-        text = v1_text(o, name, 5);
-        buf_puts(out, text ? text : "");
-        break;
+    case SETTING_TAGS: text = v1_joined_list(o, name, TAGS_MAX, 100, true); break;
     case SETTING_INSTANT: break;
     }
+    buf_puts(out, text ? text : "");
 }
 
 static void take_instant(struct job_given *g, struct v1_object *o, size_t i)
