@@ -263,15 +263,15 @@ static enum err make_lanes(struct front *f, struct errctx *ec)
     size_t threads = f->opts.threads > 4 ? (size_t)f->opts.threads : 4, console = threads / 4;
     struct lane_opts executor = {
         .thread_name = "http-exec-%d", .workers = threads - console, .waiting = SIZE_MAX, .run = caller_run, .arg = f};
-    int streams = console > STREAMS_SHARE ? (int)console / STREAMS_SHARE : 1;
+    size_t streams = console > STREAMS_SHARE ? console / STREAMS_SHARE : 1;
     struct lane_opts others = {.thread_name = "http-console-%d",
-                               .workers = console + (size_t)(streams + f->opts.waits),
+                               .workers = console + streams + (size_t)f->opts.waits,
                                .waiting = console * CONSOLE_WAITING,
                                .run = caller_run,
                                .arg = f};
     enum err e = lane_create(&executor, f->clock, &f->lanes[HTTP_LANE_EXECUTOR], ec);
 
-    f->streams = (struct stream_office){.clock = f->clock, .max = streams, .must_end = must_end, .arg = f};
+    f->streams = (struct stream_office){.clock = f->clock, .places = {.max = streams}, .must_end = must_end, .arg = f};
     f->lanes[HTTP_LANE_AT_ONCE] = f->lanes[HTTP_LANE_EXECUTOR]; /* for those with a large body */
     if (!e)
         e = lane_create(&others, f->clock, &f->lanes[HTTP_LANE_CONSOLE], ec);

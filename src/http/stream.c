@@ -76,11 +76,6 @@ static bool send_piece(struct stream *s, struct http_response *r, bool last)
     return ok;
 }
 
-static void give_place(struct stream *s)
-{
-    atomic_fetch_sub_explicit(&s->office->under_way, 1, memory_order_relaxed);
-}
-
 bool stream_end(struct stream *s, struct http_response *r, bool *keep)
 {
     if (s->state == STREAM_NONE)
@@ -92,20 +87,12 @@ bool stream_end(struct stream *s, struct http_response *r, bool *keep)
         wire_cut(s->wire);
     gzip_destroy(s->gzip);
     buf_fini(&s->out);
-    give_place(s);
+    room_give(&s->office->places, 1);
     s->state = STREAM_NONE;
     return true;
 }
 
 /* ---- for handlers ------------------------------------------------------------------------------------------------ */
-
-static bool take_place(struct stream *s)
-{
-    if (atomic_fetch_add_explicit(&s->office->under_way, 1, memory_order_relaxed) < s->office->max)
-        return true;
-    give_place(s);
-    return false;
-}
 
 enum err response_begin_stream(struct http_response *r, struct errctx *ec)
 {
@@ -114,8 +101,8 @@ enum err response_begin_stream(struct http_response *r, struct errctx *ec)
 
     if (!s)
         return ERR_OK;
-    if (!take_place(s))
-        return err_set(ec, ERR_BUSY, "this node sends %d large answers already, ask again", s->office->max);
+    if (!room_take(&s->office->places, 1))
+        return err_set(ec, ERR_BUSY, "this node sends %zu large answers already, ask again", s->office->places.max);
     if (framing.varies && r->may_gzip && !s->head_only)
         s->gzip = gzip_create();
     framing.gzip = s->gzip != NULL;

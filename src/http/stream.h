@@ -20,10 +20,9 @@ struct gzip;
 /* What all streams of a server share. */
 struct stream_office {
     const struct clock *clock;   /* [const] */
-    _Atomic int under_way;       /* [atomic] */
-    int max;                     /* [const] as all below */
-    bool (*must_end)(void *arg); /* the server does not wait any longer */
-    void *arg;
+    struct http_room places;     /* [atomic] for one each */
+    bool (*must_end)(void *arg); /* [const] the server does not wait any longer */
+    void *arg;                   /* [const] */
 };
 
 enum stream_state {

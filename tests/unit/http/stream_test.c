@@ -39,7 +39,7 @@ static int set_up(void **state)
     struct fixture *f = calloc(1, sizeof *f);
 
     now_ms = step_ms = 0;
-    f->office = (struct stream_office){.clock = &test_clock, .max = 1, .must_end = must_end, .arg = f};
+    f->office = (struct stream_office){.clock = &test_clock, .places = {.max = 1}, .must_end = must_end, .arg = f};
     f->r = (struct http_response){.status = 200, .content_type = "application/json", .guarded = true};
     *state = f;
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, f->fds);
@@ -49,7 +49,7 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(f->office.under_way, 0);
+    assert_int_equal(f->office.places.taken, 0);
     response_fini(&f->r);
     close(f->fds[0]);
     close(f->fds[1]);
