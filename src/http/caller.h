@@ -139,7 +139,7 @@ void caller_drop(struct caller *c);                 /* no more goes out; what co
 
 /* The first byte on a port with TLS. False: nothing is to be read yet, or it was closed. */
 bool caller_greet(struct caller *c);
-void caller_go_on_shaking(struct caller *c);          /* the socket of one in CALLER_HANDSHAKE is ready */
+void caller_go_on_shaking(struct caller *c);          /* the first step, or its socket is ready for the next */
 void caller_shake(void *front, struct lane_job *job); /* a step of its handshake, on a worker of the lane */
 void caller_end_step(struct caller *c);               /* it came back from there */
 bool front_begin_handshakes(struct front *f);         /* false: some still wait for others to end */

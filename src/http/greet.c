@@ -16,7 +16,7 @@
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void take_step(struct caller *c)
+void caller_go_on_shaking(struct caller *c)
 {
     front_move(c, CALLER_BUSY);
     if (!lane_put(c->front->shakers, &c->job, /*ahead=*/false))
@@ -67,11 +67,6 @@ void caller_end_step(struct caller *c)
     }
 }
 
-void caller_go_on_shaking(struct caller *c)
-{
-    take_step(c);
-}
-
 /* ---- the first byte ---------------------------------------------------------------------------------------------- */
 
 bool caller_greet(struct caller *c)
@@ -109,7 +104,7 @@ bool front_begin_handshakes(struct front *f)
         c->shaking = true;
         f->handshakes++;
         c->shake_until_mono_ms = f->now_mono_ms + caller_deadlines_ms[CALLER_HANDSHAKE];
-        take_step(c);
+        caller_go_on_shaking(c);
     }
     return TAILQ_EMPTY(&f->lists[CALLER_HELLO]);
 }
