@@ -3,22 +3,17 @@
 #include "http/console/console.h"
 #include "http/web/page.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Pages and what our console has in their place. A number that names a thing moves from the query into the path. */
 static const struct {
     const char *path, *route;
-    const char *number; /* parameter for the %s of the route */
+    const char *number, *behind; /* parameter whose number follows the route, and what follows that */
 } places[] = {
-    {"/dashboard", "/", NULL},
-    {"/jobinfo", "/jobs", NULL},
-    {"/joblog", "/runs", NULL},
-    {"/joblog/logDetailPage", "/runs/%s", "id"},
-    {"/jobcode", "/jobs/%s/glue", "jobId"},
-    {"/jobgroup", "/executors", NULL},
-    {"/user", "/users", NULL},
+    {"/dashboard", "/", NULL, NULL},          {"/jobinfo", "/jobs", NULL, NULL},
+    {"/joblog", "/runs", NULL, NULL},         {"/joblog/logDetailPage", "/runs/", "id", ""},
+    {"/jobcode", "/jobs/", "jobId", "/glue"}, {"/jobgroup", "/executors", NULL, NULL},
+    {"/user", "/users", NULL, NULL},
 };
 
 static void send_on(struct console_call *call)
@@ -29,15 +24,12 @@ static void send_on(struct console_call *call)
     for (size_t i = 0; i < ARRAY_LEN(places); i++) {
         if (strcmp(places[i].path, call->endpoint->path))
             continue;
-        char digits[32] = "";
         if (places[i].number && !console_take_long(call, places[i].number, &number))
             return;
-        snprintf(digits, sizeof digits, "%" PRId64, number);
-        const char *gap = strstr(places[i].route, "%s");
-        buf_append(&route, places[i].route, gap ? (size_t)(gap - places[i].route) : strlen(places[i].route));
-        if (gap) {
-            buf_puts(&route, digits);
-            buf_puts(&route, gap + 2);
+        buf_puts(&route, places[i].route);
+        if (places[i].number) {
+            buf_put_int(&route, number);
+            buf_puts(&route, places[i].behind);
         } else if (*call->route->q->query) {
             buf_putc(&route, '?');
             buf_puts(&route, call->route->q->query);

@@ -54,24 +54,14 @@ bool console_take_long(struct console_call *call, const char *name, int64_t *out
 
 bool console_take_int_or(struct console_call *call, const char *name, int64_t otherwise, int64_t *out)
 {
-    switch (params_get_number(&call->params, name, INT32_MIN, INT32_MAX, out)) {
-    case PARAM_NUMBER: return true;
-    case PARAM_ABSENT:
-    case PARAM_EMPTY: *out = otherwise; return true;
-    case PARAM_BROKEN: break;
-    }
-    return refuse_number(call, name);
+    *out = otherwise;
+    return str_is_blank(params_get_first(&call->params, name)) || console_take_int(call, name, out);
 }
 
 bool console_take_field(struct console_call *call, const char *name, int64_t *out)
 {
-    switch (params_get_number(&call->params, name, INT32_MIN, INT32_MAX, out)) {
-    case PARAM_NUMBER: return true;
-    case PARAM_ABSENT: *out = 0; return true;
-    case PARAM_EMPTY:
-    case PARAM_BROKEN: break;
-    }
-    return refuse_number(call, name);
+    *out = 0;
+    return !params_get_first(&call->params, name) || console_take_int(call, name, out);
 }
 
 /* "7" is one; "", "7,8" and the same one twice are not. */

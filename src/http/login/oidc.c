@@ -222,8 +222,7 @@ static void answer_begin(const struct route_call *call, struct http_response *r)
     struct buf own = {0}, url = {0};
     struct oidc_flow flow;
     struct errctx ec = {{0}};
-    enum err e =
-        form_parse(call->q->query ? call->q->query : "", call->q->query ? strlen(call->q->query) : 0, &form, &ec);
+    enum err e = form_parse(call->q->query, strlen(call->q->query), &form, &ec);
     const char *page = e ? NULL : form_get(&form, "return");
 
     if (!put_own_url(call, OIDC_CALLBACK, &own))
@@ -323,7 +322,7 @@ static void finish(const struct route_call *call, struct http_response *r, const
 
 static void answer_callback(const struct route_call *call, struct http_response *r)
 {
-    const char *query = call->q->query ? call->q->query : "";
+    const char *query = call->q->query;
     struct form form = {0};
     struct oidc_flow flow;
     struct errctx ec = {{0}};
