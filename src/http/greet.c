@@ -6,10 +6,8 @@
  */
 #include "http/caller.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #define HANDSHAKES_MAX 1024 /* at a time: each holds some 50 KB, 160 KB if the client is greedy */
 #define TLS_HANDSHAKE 0x16  /* the first byte of a ClientHello */

@@ -2,8 +2,6 @@
 /* Pages for operators and their tools: metrics, health, the document of api/v1. No token; refusals by HTTP status. */
 #include "http/v1/v1.h"
 
-#include <string.h>
-
 static void write_metrics(const struct route_call *call, struct http_response *r)
 {
     r->content_type = "text/plain; version=0.0.4; charset=utf-8";

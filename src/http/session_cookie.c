@@ -5,7 +5,6 @@
 #include "http/json.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- texts in JSON ----------------------------------------------------------------------------------------------- */

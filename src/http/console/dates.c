@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/console/console.h"
 
-#include <string.h>
 #include <time.h>
 
 enum date_form {

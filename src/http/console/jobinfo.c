@@ -3,7 +3,6 @@
 #include "http/console/jobinfo.h"
 #include "http/console/refuse.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NEXT_TIMES 5

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/executor/callbacks.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "http/executor/job_calls.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "http/console/jobinfo.h"

@@ -16,7 +16,6 @@
 #include "shardwheel/oidc.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COOKIE_START "shardwheel_oidc_"

@@ -5,7 +5,6 @@
 #include "shardwheel/config.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

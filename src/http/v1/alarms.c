@@ -5,9 +5,7 @@
 #include "shardwheel/admin/alarms.h"
 #include "shardwheel/alarm.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LIST "alarms"
 #define TOLD_LIST "alarms-sent"

@@ -3,8 +3,6 @@
 #include "http/v1/job_form.h"
 #include "shardwheel/admin/batch.h"
 
-#include <stdlib.h>
-
 #define TEXT_MAX 255
 #define TAGS_MAX 100
 

@@ -3,9 +3,6 @@
 #include "http/v1/write.h"
 #include "shardwheel/admin/cluster.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static void put_node(struct buf *b, const struct node_row *node, int64_t now_ms)

@@ -2,8 +2,6 @@
 /* Runs of flows: lists, steps, items, and what people ask of them. */
 #include "http/v1/flow_boxes.h"
 
-#include <string.h>
-
 #define LIST "flow-runs"
 #define LIST_ITEMS "flow-items"
 #define SUCH "failed,cancelled"

@@ -3,8 +3,6 @@
 #include "http/v1/write.h"
 #include "shardwheel/admin/glue.h"
 
-#include <string.h>
-
 #define SAVE_BODY_MAX (2 * GLUE_SOURCE_MAX + 65536) /* a source, mostly without escapes, and the rest */
 #define REMARK_CHARS 400                            /* what is longer is refused by the use case */
 

@@ -8,8 +8,6 @@
 #include "shardwheel/admin/groups.h"
 #include "http/v1/write.h"
 
-#include <string.h>
-
 #define LIST "groups"
 #define LIST_JOBS "group-jobs"
 #define APP_NAME_CHARS 64

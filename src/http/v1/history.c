@@ -4,7 +4,6 @@
 #include "shardwheel/admin/explain.h"
 #include "shardwheel/admin/history.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #define WHO_MAX 100

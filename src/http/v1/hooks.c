@@ -3,7 +3,6 @@
 #include "http/v1/write.h"
 #include "shardwheel/admin/hooks.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define LIST "deliveries"

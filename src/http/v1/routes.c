@@ -3,8 +3,6 @@
 #include "http/v1/read.h"
 #include "http/v1/write.h"
 
-#include <string.h>
-
 #define TOPIC_OF(name) &v1_##name,
 static const struct v1_topic *const topics[] = {V1_TOPICS(TOPIC_OF)};
 #undef TOPIC_OF

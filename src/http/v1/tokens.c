@@ -4,7 +4,6 @@
 #include "shardwheel/admin/tokens.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void put_members(struct buf *b, const struct token_row *row)
 {

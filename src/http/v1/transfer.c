@@ -7,7 +7,6 @@
 #include "shardwheel/admin/transfer.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define GROUPS_MAX 5000
 #define CHILDREN_OF_ONE 255

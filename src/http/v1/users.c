@@ -5,8 +5,6 @@
 #include "shardwheel/admin/people.h"
 #include "shardwheel/admin/tokens.h"
 
-#include <stdlib.h>
-
 static const char *const role_names[] = {"admin", "user", "runner", "reader", NULL}; /* as enum admin_role */
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */

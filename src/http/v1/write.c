@@ -2,7 +2,6 @@
 #include "http/v1/write.h"
 #include "shardwheel/admin/tokens.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static void begin_value(struct buf *out, const char *name)
