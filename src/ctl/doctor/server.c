@@ -51,10 +51,8 @@ static bool is_wrong(enum wrong when, const char *than, const char *value)
     return false;
 }
 
-enum topic { TOPIC_COMMITS, TOPIC_MODES, TOPIC_LIMITS };
-
 static const struct rule {
-    enum topic topic;
+    const char *check;        /* that tells it */
     const char *name, *other; /* of two names among servers the one that this one knows; NULL: there is one */
     enum wrong when;
     const char *than;
@@ -63,40 +61,41 @@ static const struct rule {
     const char *code, *change;
     const char *before, *after; /* what is said around the value; NULL: it is not shown */
 } rules[] = {
-    {TOPIC_COMMITS, "innodb_flush_log_at_trx_commit", NULL, WRONG_IS, "2", false, DOCTOR_WARNING, "commits_flush",
+    {"server_commits", "innodb_flush_log_at_trx_commit", NULL, WRONG_IS, "2", false, DOCTOR_WARNING, "commits_flush",
      FLUSH_CHANGE, "innodb_flush_log_at_trx_commit is ",
      ": if the machine fails, the commits of about one second are lost, and fires may be sent twice."},
-    {TOPIC_COMMITS, "innodb_flush_log_at_trx_commit", NULL, WRONG_IS_NOT, "1", false, DOCTOR_CRITICAL, "commits_flush",
-     FLUSH_CHANGE, "innodb_flush_log_at_trx_commit is ",
+    {"server_commits", "innodb_flush_log_at_trx_commit", NULL, WRONG_IS_NOT, "1", false, DOCTOR_CRITICAL,
+     "commits_flush", FLUSH_CHANGE, "innodb_flush_log_at_trx_commit is ",
      ": if the server fails, the commits of about one second are lost, and fires may be sent twice."},
-    {TOPIC_COMMITS, "innodb_doublewrite", NULL, WRONG_IS_OFF, "", false, DOCTOR_WARNING, "commits_torn",
+    {"server_commits", "innodb_doublewrite", NULL, WRONG_IS_OFF, "", false, DOCTOR_WARNING, "commits_torn",
      "Set innodb_doublewrite = ON, unless the file system writes whole pages.",
      "innodb_doublewrite is off: a page that is partly written when the machine fails cannot be repaired.", NULL},
-    {TOPIC_COMMITS, "sync_binlog", NULL, WRONG_IS_NOT, "1", true, DOCTOR_WARNING, "commits_binlog",
+    {"server_commits", "sync_binlog", NULL, WRONG_IS_NOT, "1", true, DOCTOR_WARNING, "commits_binlog",
      "SET GLOBAL sync_binlog = 1, and in the server's file.", "sync_binlog is ",
      ": if the machine fails, server and replicas may have different commits."},
-    {TOPIC_MODES, "binlog_format", NULL, WRONG_IS, "STATEMENT", true, DOCTOR_CRITICAL, "binlog_statement",
+    {"server_modes", "binlog_format", NULL, WRONG_IS, "STATEMENT", true, DOCTOR_CRITICAL, "binlog_statement",
      "SET GLOBAL binlog_format = 'ROW' (or 'MIXED'), and in the server's file; then restart the nodes.",
      "binlog_format is STATEMENT: the server refuses every write with READ COMMITTED, which nodes use.", NULL},
-    {TOPIC_MODES, "transaction_isolation", "tx_isolation", WRONG_IS, "SERIALIZABLE", false, DOCTOR_WARNING,
+    {"server_modes", "transaction_isolation", "tx_isolation", WRONG_IS, "SERIALIZABLE", false, DOCTOR_WARNING,
      "isolation_server", "SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED (or REPEATABLE READ), and in its file.",
      "The isolation level of the server is SERIALIZABLE. Nodes set their own, but each SELECT of other programs locks "
      "rows, and nodes wait for them.",
      NULL},
-    {TOPIC_MODES, "sql_mode", NULL, WRONG_NOT_STRICT, "", false, DOCTOR_WARNING, "sql_mode_server",
+    {"server_modes", "sql_mode", NULL, WRONG_NOT_STRICT, "", false, DOCTOR_WARNING, "sql_mode_server",
      "Add STRICT_TRANS_TABLES to sql_mode, also in the configuration file of the server.",
      "The sql_mode of the server is '",
      "', without STRICT_TRANS_TABLES. Nodes set their own, but long values of other programs are cut without an "
      "error."},
-    {TOPIC_LIMITS, "wait_timeout", NULL, WRONG_BELOW, "60", false, DOCTOR_WARNING, "idle_short",
+    {"server_limits", "wait_timeout", NULL, WRONG_BELOW, "60", false, DOCTOR_WARNING, "idle_short",
      "Set wait_timeout to 60 or more.", "wait_timeout is ", " s: idle sessions end and are opened again and again."},
     /* 4 MiB: the largest text of a job, and a statement around it. */
-    {TOPIC_LIMITS, "max_allowed_packet", NULL, WRONG_BELOW, "4194304", false, DOCTOR_WARNING, "packet_small",
+    {"server_limits", "max_allowed_packet", NULL, WRONG_BELOW, "4194304", false, DOCTOR_WARNING, "packet_small",
      "Set max_allowed_packet to 16M, in the configuration file of the server.", "max_allowed_packet is ",
      " bytes: a large parameter or GLUE source cannot be written."},
 };
 
-static enum err check_rules(struct doctor *d, enum topic topic, struct errctx *ec)
+/* Those of the check. */
+static enum err check_rules(struct doctor *d, struct errctx *ec)
 {
     struct look_value binlog;
     const char *told = ""; /* of several rules with one code the first one counts */
@@ -106,7 +105,8 @@ static enum err check_rules(struct doctor *d, enum topic topic, struct errctx *e
         const struct rule *rule = &rules[i];
         struct look_value value;
 
-        if (rule->topic != topic || (rule->with_binlog && !is_on(binlog.text)) || !strcmp(told, rule->code))
+        if (strcmp(rule->check, d->check->code) != 0 || (rule->with_binlog && !is_on(binlog.text)) ||
+            !strcmp(told, rule->code))
             continue;
         e = load(d, rule->name, &value, ec);
         if (!e && rule->other && !value.text[0])
@@ -118,11 +118,6 @@ static enum err check_rules(struct doctor *d, enum topic topic, struct errctx *e
                     rule->after ? value.text : "", rule->after ? rule->after : "");
     }
     return e;
-}
-
-static enum err check_commits(struct doctor *d, struct errctx *ec)
-{
-    return check_rules(d, TOPIC_COMMITS, ec);
 }
 
 /* ---- what statements mean ---------------------------------------------------------------------------------------- */
@@ -156,7 +151,7 @@ static enum err check_meaning(struct doctor *d, struct errctx *ec)
 {
     enum err e = check_own_session(d, ec);
 
-    return e ? e : check_rules(d, TOPIC_MODES, ec);
+    return e ? e : check_rules(d, ec);
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
@@ -206,7 +201,7 @@ static enum err check_limits(struct doctor *d, struct errctx *ec)
                         "%s ends statements after %.1f s: cleaning, reports and lists of a large log will fail.",
                         limits[i].name, s);
     }
-    return e ? e : check_rules(d, TOPIC_LIMITS, ec);
+    return e ? e : check_rules(d, ec);
 }
 
 /* ---- one writer -------------------------------------------------------------------------------------------------- */
@@ -241,7 +236,7 @@ const struct doctor_check doctor_server_checks[] = {
     {"server_writable", "The server accepts writes.",
      (const char *const[]){"server_read_only", "several_primaries", NULL}, DOCTOR_DATABASE, check_writable},
     {"server_commits", "A confirmed commit is permanent.",
-     (const char *const[]){"commits_flush", "commits_torn", "commits_binlog", NULL}, DOCTOR_DATABASE, check_commits},
+     (const char *const[]){"commits_flush", "commits_torn", "commits_binlog", NULL}, DOCTOR_DATABASE, check_rules},
     {"server_modes", "Isolation level and sql_mode are correct.",
      (const char *const[]){"session_changed", "binlog_statement", "isolation_server", "sql_mode_server", NULL},
      DOCTOR_DATABASE, check_meaning},
