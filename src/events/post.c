@@ -133,12 +133,6 @@ static void on_done(void *arg, const struct http_answer *answer)
     post->done(post->arg, post);
 }
 
-static bool may_send(void *arg)
-{
-    (void)arg;
-    return true;
-}
-
 bool event_post_start(struct event_post *post, struct http_client *http, const struct hook_target *target,
                       const struct http_tls *tls)
 {
@@ -151,7 +145,6 @@ bool event_post_start(struct event_post *post, struct http_client *http, const s
                                    .tls = tls,
                                    .timeout_ms = EVENTS_TIMEOUT_MS,
                                    .takes_start = true,
-                                   .may_send = may_send,
                                    .done = on_done,
                                    .arg = post};
 

@@ -26,12 +26,6 @@ struct call {
     bool reached;
 };
 
-static bool may_send(void *arg)
-{
-    (void)arg;
-    return true;
-}
-
 static void fail(struct answer *out, const char *reason, const char *address)
 {
     struct buf text = {0};
@@ -65,7 +59,6 @@ static enum err start(struct http_client *client, struct call *call, struct buf 
         .tls = target->tls,
         .timeout_ms = target->timeout_ms,
         .takes_start = call->log != NULL,
-        .may_send = may_send,
         .done = on_done,
         .arg = call,
     };

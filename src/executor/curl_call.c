@@ -53,7 +53,7 @@ static int on_before_write(void *arg, char *peer, char *local, int peer_port, in
     (void)peer, (void)local, (void)peer_port, (void)local_port;
     if (call->writes > 0)
         return CURL_PREREQFUNC_ABORT;
-    if (!call->may_send(call->arg)) {
+    if (call->may_send && !call->may_send(call->arg)) {
         call->refused = true;
         return CURL_PREREQFUNC_ABORT;
     }

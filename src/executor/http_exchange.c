@@ -139,7 +139,7 @@ static void write_first(struct http_client *c, struct conn *conn)
     int error;
 
     conn->state = CONN_WRITING;
-    if (!request->may_send(request->arg)) {
+    if (request->may_send && !request->may_send(request->arg)) {
         exchange_end(c, conn, HTTP_REFUSED, REASON_REFUSED);
         return;
     }

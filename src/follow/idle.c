@@ -68,12 +68,6 @@ void idle_destroy(struct idle_asker *a)
     free(a);
 }
 
-static bool may_send(void *arg)
-{
-    (void)arg;
-    return true; /* asking twice is harmless */
-}
-
 static void end_call(struct call *call)
 {
     call->asked->in_flight--;
@@ -118,7 +112,6 @@ static void start_call(struct idle_asker *a, struct asked *asked, const char *ac
                                          .body_len = call->body.len,
                                          .timeout_ms = TIMEOUT_MS,
                                          .tls = tls,
-                                         .may_send = may_send,
                                          .done = take_answer,
                                          .arg = call};
     if (buf_failed(&call->headers) || buf_failed(&call->body) || http_client_start(a->http, &request)) {

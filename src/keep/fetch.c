@@ -53,12 +53,6 @@ static void end_early(struct fetch *fetch, enum fetch_end how)
         end(fetch, how, false);
 }
 
-static bool may_send(void *arg)
-{
-    (void)arg;
-    return true;
-}
-
 static void on_done(void *arg, const struct http_answer *http);
 
 static bool send(struct fetch *fetch)
@@ -72,7 +66,6 @@ static bool send(struct fetch *fetch)
         .tls = &f->access->tls,
         .timeout_ms = f->access->timeout_ms,
         .takes_start = true,
-        .may_send = may_send,
         .done = on_done,
         .arg = fetch,
     };

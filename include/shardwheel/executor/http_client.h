@@ -58,10 +58,10 @@ struct http_request {
     size_t headers_len;
     const char *body;
     size_t body_len;
-    const struct http_tls *tls; /* looked at by http_client_start; NULL: verified against the system's */
-    int64_t timeout_ms;         /* from the start to the whole answer */
-    bool takes_start;           /* of an answer that is too long the start will do; its connection is closed then */
-    bool (*may_send)(void *arg);
+    const struct http_tls *tls;  /* looked at by http_client_start; NULL: verified against the system's */
+    int64_t timeout_ms;          /* from the start to the whole answer */
+    bool takes_start;            /* of an answer that is too long the start will do; its connection is closed then */
+    bool (*may_send)(void *arg); /* NULL: always; a request that may come twice */
     void (*done)(void *arg, const struct http_answer *answer);
     void *arg;
 };

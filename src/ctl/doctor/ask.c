@@ -67,12 +67,6 @@ enum executor_kind executor_tell_kind(int log_status, const char *log_body, int 
 
 /* ---- one round --------------------------------------------------------------------------------------------------- */
 
-static bool may_send(void *arg)
-{
-    (void)arg;
-    return true;
-}
-
 static void take_reply(void *arg, const struct http_answer *answer)
 {
     struct reply *reply = arg;
@@ -104,12 +98,8 @@ static const char *put_question(const struct asking *a, const struct asked *to, 
 static enum err start_question(struct asking *a, struct asked *to, enum question what, struct buf texts[2])
 {
     int64_t left_ms = doctor_left_ms(a->d), timeout_ms = left_ms < ASK_MS ? left_ms : ASK_MS;
-    struct http_request request = {.tls = &a->tls,
-                                   .timeout_ms = timeout_ms,
-                                   .takes_start = true,
-                                   .may_send = may_send,
-                                   .done = take_reply,
-                                   .arg = &to->replies[what]};
+    struct http_request request = {
+        .tls = &a->tls, .timeout_ms = timeout_ms, .takes_start = true, .done = take_reply, .arg = &to->replies[what]};
     enum err e = to->peer ? ERR_OK : http_client_add_peer(a->client, to->place->address, &to->peer);
 
     request.path = put_question(a, to, what, &texts[0], &texts[1]);

@@ -142,7 +142,7 @@ static void write_request(struct http_client *client, struct exchange *x)
     sim_move(client->run);
     if (x->how == EXECUTOR_GONE || client->run->state == RUN_KILLED) {
         end_without(client, x, HTTP_UNREACHED, "connection refused");
-    } else if (!x->request.may_send(x->request.arg)) {
+    } else if (x->request.may_send && !x->request.may_send(x->request.arg)) {
         end_without(client, x, HTTP_REFUSED, "not sent");
     } else {
         x->written = true;
