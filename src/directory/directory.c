@@ -223,20 +223,6 @@ static enum directory_answer find_user(struct directory *d, struct link *l, cons
     return a;
 }
 
-static const char *group_base(const struct directory *d)
-{
-    return *d->opts.group_base_dn ? d->opts.group_base_dn : d->opts.base_dn;
-}
-
-static enum directory_answer load_groups(struct directory *d, struct link *l, struct directory_person *p,
-                                         struct errctx *ec)
-{
-    struct groups_opts opts = {
-        .base = group_base(d), .filter = d->opts.group_filter, .attribute = d->opts.group_attribute, .user = p->name};
-
-    return groups_load(l, &opts, p, ec);
-}
-
 static bool is_name(const char *name)
 {
     size_t len = strlen(name);
@@ -275,7 +261,7 @@ static enum directory_answer log_in(struct directory *d, struct link *l, const c
         a = link_bind(l, p->dn, password, ec);
     if (!a)
         a = bind_account(d, l, ec);
-    return a ? a : load_groups(d, l, p, ec);
+    return a ? a : groups_load(l, &d->opts, p, ec);
 }
 
 enum directory_answer directory_login(struct directory *d, const char *name, const char *password,
@@ -321,7 +307,7 @@ static enum directory_answer explain_nobody(struct directory *d, struct link *l,
 
 static enum directory_answer check_groups(struct directory *d, struct link *l, struct errctx *ec)
 {
-    struct link_query query = {.base = group_base(d), .limit = 1};
+    struct link_query query = {.base = groups_base(&d->opts), .limit = 1};
     struct link_entries found = {0};
     struct buf filter = {0};
     enum directory_answer a;

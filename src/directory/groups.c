@@ -85,20 +85,26 @@ static enum directory_answer take_groups(const struct link_entries *found, struc
     return DIRECTORY_YES;
 }
 
+const char *groups_base(const struct directory_opts *opts)
+{
+    return *opts->group_base_dn ? opts->group_base_dn : opts->base_dn;
+}
+
 /* The groups that the user is in (`from` equal to `to`), or those that the groups from..to are in. */
-static enum directory_answer ask(struct link *l, const struct groups_opts *opts, const char *filter,
+static enum directory_answer ask(struct link *l, const struct directory_opts *opts, const char *filter,
                                  struct directory_person *p, size_t from, size_t to, struct errctx *ec)
 {
-    struct link_query query = {.base = opts->base, .attributes = {opts->attribute}, .limit = DIRECTORY_GROUPS_MAX + 1};
+    struct link_query query = {
+        .base = groups_base(opts), .attributes = {opts->group_attribute}, .limit = DIRECTORY_GROUPS_MAX + 1};
     struct buf text = {0};
     struct link_entries found = {0};
     enum directory_answer a;
 
     buf_puts(&text, from == to ? "" : "(|");
     if (from == to)
-        filter_put(&text, filter, opts->user, p->dn);
+        filter_put(&text, filter, p->name, p->dn);
     for (size_t i = from; i < to; i++)
-        filter_put(&text, filter, opts->user, p->group_dns[i]);
+        filter_put(&text, filter, p->name, p->group_dns[i]);
     buf_puts(&text, from == to ? "" : ")");
     query.filter = text.data;
     a = buf_failed(&text) ? answer_no_memory(ec) : link_search(l, &query, &found, ec);
@@ -109,17 +115,17 @@ static enum directory_answer ask(struct link *l, const struct groups_opts *opts,
     return a;
 }
 
-enum directory_answer groups_load(struct link *l, const struct groups_opts *opts, struct directory_person *p,
+enum directory_answer groups_load(struct link *l, const struct directory_opts *opts, struct directory_person *p,
                                   struct errctx *ec)
 {
     bool whole = false; /* the server walks */
     size_t seen = 0;
     enum directory_answer a = DIRECTORY_YES;
 
-    if (!strcmp(opts->filter, DIRECTORY_GROUP_FILTER))
+    if (!strcmp(opts->group_filter, DIRECTORY_GROUP_FILTER))
         a = is_active_directory(l, &whole, ec);
     if (!a)
-        a = ask(l, opts, whole ? AD_FILTER : opts->filter, p, 0, 0, ec);
+        a = ask(l, opts, whole ? AD_FILTER : opts->group_filter, p, 0, 0, ec);
     /* Which are in each other end it, too: nobody is added twice. */
     for (int depth = 1; seen < p->group_count && !whole && !a; depth++) {
         size_t level_end = p->group_count;
@@ -129,7 +135,7 @@ enum directory_answer groups_load(struct link *l, const struct groups_opts *opts
             break;
         }
         for (; seen < level_end && !a; seen = seen + AT_ONCE < level_end ? seen + AT_ONCE : level_end)
-            a = ask(l, opts, opts->filter, p, seen, seen + AT_ONCE < level_end ? seen + AT_ONCE : level_end, ec);
+            a = ask(l, opts, opts->group_filter, p, seen, seen + AT_ONCE < level_end ? seen + AT_ONCE : level_end, ec);
     }
     return a;
 }

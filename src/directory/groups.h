@@ -5,15 +5,9 @@
 
 #include "directory/link.h"
 
-struct groups_opts {
-    const char *base;
-    const char *filter;
-    const char *attribute;
-    const char *user; /* of {user} */
-};
-
-/* Adds to person->groups; person->dn is there. */
-MUST_CHECK enum directory_answer groups_load(struct link *l, const struct groups_opts *opts,
+const char *groups_base(const struct directory_opts *opts); /* below it they are */
+/* Adds to person->groups; name and dn are there. */
+MUST_CHECK enum directory_answer groups_load(struct link *l, const struct directory_opts *opts,
                                              struct directory_person *person, struct errctx *ec);
 
 #endif
