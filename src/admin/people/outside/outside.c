@@ -162,46 +162,22 @@ static void set_actor(struct identity *who, const char *name, int64_t id, const 
     identity_set_origin(who, from, from->via);
 }
 
-static enum err add(struct store_session *s, const struct outside_person *person, const struct outside_row *row,
-                    const struct mapped *is, const struct origin *from, struct refusal *r)
+/* `was` NULL: there is none of him yet. */
+static enum err write_user(struct admin *a, struct store_session *s, const struct user *was,
+                           const struct outside_person *person, const struct outside_row *row, const struct mapped *is,
+                           const struct origin *from, struct refusal *r)
 {
     struct user u = {0};
     struct identity who;
     struct audit_diff d;
     int64_t id = 0;
-    enum err e = check_name(person->name, 1, PERSON_NAME_MAX, &u.name, r);
+    enum err e = ERR_OK;
 
-    audit_begin(&d, AUDIT_ADDED);
-    if (!e)
-        e = set_role(s, is, &u, r);
-    if (!e)
-        e = set_password(&u, r);
-    if (!e) {
-        set_actor(&who, u.name, 0, from);
-        person_put_audit(&d, NULL, &u);
-        audit_text(&d, "source", NULL, person->source);
-        audit_text(&d, "subject", NULL, person->subject);
-        e = audit_end(&d, &who.actor, "user.add", 0, u.name, 0, &r->text);
-        if (!e)
-            e = store_add_outside_user(s, &u, row, &d.row, &id, &r->text);
-    }
-    if (e == ERR_STATE && r->kind == REFUSED_NOT)
-        e = refuse(r, REFUSED_TAKEN, "username",
-                   "there is another user of your name here: an administrator must remove that one first");
-    audit_fini(&d);
-    user_fini(&u);
-    return e;
-}
-
-static enum err change(struct admin *a, struct store_session *s, const struct user *was, const struct mapped *is,
-                       const struct origin *from, struct refusal *r)
-{
-    struct user u = {0};
-    struct identity who;
-    struct audit_diff d;
-    enum err e = user_copy(was, &u) ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
-
-    audit_begin(&d, AUDIT_CHANGED);
+    if (!was)
+        e = check_name(person->name, 1, PERSON_NAME_MAX, &u.name, r);
+    else if (!user_copy(was, &u))
+        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    audit_begin(&d, was ? AUDIT_CHANGED : AUDIT_ADDED);
     if (!e)
         e = set_role(s, is, &u, r);
     if (!e)
@@ -209,13 +185,20 @@ static enum err change(struct admin *a, struct store_session *s, const struct us
     if (!e) {
         set_actor(&who, u.name, u.id, from);
         person_put_audit(&d, was, &u);
-        e = audit_end(&d, &who.actor, "user.update", u.id, u.name, 0, &r->text);
-        if (!e && audit_differs(&d)) {
-            e = store_change_user(s, was, &u, NULL, false, &d.row, &r->text);
-            identity_cache_clear(&a->identities);
-        }
+        audit_text(&d, "source", NULL, was ? NULL : person->source);
+        audit_text(&d, "subject", NULL, was ? NULL : person->subject);
+        e = audit_end(&d, &who.actor, was ? "user.update" : "user.add", u.id, u.name, 0, &r->text);
     }
-    if (!e)
+    if (!e && !was) {
+        e = store_add_outside_user(s, &u, row, &d.row, &id, &r->text);
+        if (e == ERR_STATE)
+            e = refuse(r, REFUSED_TAKEN, "username",
+                       "there is another user of your name here: an administrator must remove that one first");
+    } else if (!e && audit_differs(&d)) {
+        e = store_change_user(s, was, &u, NULL, false, &d.row, &r->text);
+        identity_cache_clear(&a->identities);
+    }
+    if (!e && was)
         e = store_touch_outside_user(s, was->id, &r->text);
     audit_fini(&d);
     user_fini(&u);
@@ -234,10 +217,8 @@ static enum err write_row(struct admin *a, struct store_session *s, const struct
 
         *r = (struct refusal){0};
         e = store_find_outside_user(s, row->hash, &was, &r->text);
-        if (!e)
-            e = change(a, s, &was, is, from, r);
-        else if (e == ERR_NOTFOUND)
-            e = add(s, person, row, is, from, r); /* taken: perhaps by himself, just now */
+        if (!e || e == ERR_NOTFOUND) /* taken: perhaps by himself, just now */
+            e = write_user(a, s, e ? NULL : &was, person, row, is, from, r);
         user_fini(&was);
     }
     return e ? e : store_find_outside_user(s, row->hash, out, &r->text);
