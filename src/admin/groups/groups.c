@@ -69,16 +69,19 @@ static enum err check_name_is_free(struct store_session *s, const struct group_i
     return !e && taken ? refuse(r, REFUSED_TAKEN, "appname", "another executor group has that app name") : e;
 }
 
-static enum err insert(struct admin *a, struct store_session *s, const struct actor *actor,
-                       const struct group_info *group, int64_t *out_id, struct refusal *r)
+/* `now` NULL: a new one, whose id *out_id becomes. */
+static enum err write(struct admin *a, struct store_session *s, const struct actor *actor, const struct group_info *now,
+                      const struct group_info *to, int64_t *out_id, struct refusal *r)
 {
+    int64_t now_s = clock_wall_ms(a->clock) / 1000, id = now ? now->id : 0;
     struct audit_diff d;
 
-    audit_begin(&d, AUDIT_ADDED);
-    put_audit(&d, NULL, group);
-    enum err e = audit_end(&d, actor, "group.add", 0, group->app_name, 0, &r->text);
+    audit_begin(&d, now ? AUDIT_CHANGED : AUDIT_ADDED);
+    put_audit(&d, now, to);
+    enum err e = audit_end(&d, actor, now ? "group.update" : "group.add", id, to->app_name, id, &r->text);
     if (!e)
-        e = store_insert_group(s, group, clock_wall_ms(a->clock) / 1000, &d.row, out_id, &r->text);
+        e = now ? store_update_group(s, now, to, now_s, audit_differs(&d) ? &d.row : NULL, &r->text)
+                : store_insert_group(s, to, now_s, &d.row, out_id, &r->text);
     audit_fini(&d);
     return e;
 }
@@ -97,25 +100,11 @@ enum err admin_add_group(struct admin *a, const struct actor *actor, const struc
     if (!e && rules->unique)
         e = check_name_is_free(s, values, 0, r);
     if (!e)
-        e = insert(a, s, actor, values, out_id, r);
+        e = write(a, s, actor, NULL, values, out_id, r);
     return admin_end(a, s, e, r);
 }
 
 /* ---- change ------------------------------------------------------------------------------------------------------ */
-
-static enum err update(struct admin *a, struct store_session *s, const struct actor *actor,
-                       const struct group_info *now, const struct group_info *to, struct refusal *r)
-{
-    struct audit_diff d;
-
-    audit_begin(&d, AUDIT_CHANGED);
-    put_audit(&d, now, to);
-    enum err e = audit_end(&d, actor, "group.update", now->id, to->app_name, now->id, &r->text);
-    if (!e)
-        e = store_update_group(s, now, to, clock_wall_ms(a->clock) / 1000, audit_differs(&d) ? &d.row : NULL, &r->text);
-    audit_fini(&d);
-    return e;
-}
 
 struct change {
     int64_t id;
@@ -173,7 +162,7 @@ static enum err change_once(struct admin *a, struct store_session *s, const stru
         to.address_list = registered;
     }
     if (!e)
-        e = update(a, s, actor, list.items, &to, r);
+        e = write(a, s, actor, list.items, &to, NULL, r);
     free(registered);
     group_infos_fini(&list);
     return e;
