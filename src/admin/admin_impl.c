@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/admin_impl.h"
 
+#include "admin/audit.h"
 #include "shardwheel/config.h"
 
 #include <string.h>
@@ -55,4 +56,18 @@ enum err admin_end(struct admin *a, struct store_session *s, enum err e, struct 
 {
     store_give_session(a->opts.store, s);
     return e && r->kind == REFUSED_NOT ? refuse_error(r, e) : e;
+}
+
+enum err admin_write_audit(struct admin *a, struct audit_diff *diff, const struct actor *actor, const char *action,
+                           int64_t target, const char *target_name, int64_t job_group, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (!e)
+        e = audit_end(diff, actor, action, target, target_name, job_group, &r->text);
+    if (!e)
+        e = store_write_audit(s, &diff->row, &r->text);
+    audit_fini(diff);
+    return admin_end(a, s, e, r);
 }

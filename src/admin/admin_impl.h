@@ -90,6 +90,11 @@ MUST_CHECK enum err admin_enter(struct admin *a, const struct actor *actor, enum
 /* The same for whoever sees anything: see refuse_unless_sees. */
 MUST_CHECK enum err admin_enter_seeing(struct admin *a, const struct actor *actor, struct store_session **out,
                                        struct refusal *r);
+/* A row of audit by itself, of what writes nothing else; ends the diff. */
+struct audit_diff;
+MUST_CHECK enum err admin_write_audit(struct admin *a, struct audit_diff *diff, const struct actor *actor,
+                                      const char *action, int64_t target, const char *target_name, int64_t job_group,
+                                      struct refusal *r);
 /* Ends what one of these began, also without success: gives the session back. An error that nobody has refused yet is
  * one of the store, whose text is in r->text. */
 MUST_CHECK enum err admin_end(struct admin *a, struct store_session *s, enum err e, struct refusal *r);

@@ -109,23 +109,15 @@ enum err admin_load_log_levels(const struct actor *actor, enum log_level out[LOG
 static enum err note_levels(struct admin *a, const struct actor *actor, const enum log_level old[LOG_AREA_COUNT],
                             const enum log_level new[LOG_AREA_COUNT], struct refusal *r)
 {
-    struct store_session *s = NULL;
     struct audit_diff diff;
-    enum err e = ERR_OK;
 
     audit_begin(&diff, AUDIT_CHANGED);
     for (int i = 0; i < LOG_AREA_COUNT; i++)
         audit_text(&diff, log_area_name((enum log_area)i), log_level_name(old[i]), log_level_name(new[i]));
-    if (audit_differs(&diff)) {
-        e = admin_take_session(a, &s, r);
-        if (!e)
-            e = audit_end(&diff, actor, "log.levels", 0, a->opts.node_name ? a->opts.node_name : "", 0, &r->text);
-        if (!e)
-            e = store_write_audit(s, &diff.row, &r->text);
-        e = admin_end(a, s, e, r);
-    }
+    if (audit_differs(&diff))
+        return admin_write_audit(a, &diff, actor, "log.levels", 0, a->opts.node_name ? a->opts.node_name : "", 0, r);
     audit_fini(&diff);
-    return e;
+    return ERR_OK;
 }
 
 enum err admin_set_log_levels(struct admin *a, const struct actor *actor, const enum log_level levels[LOG_AREA_COUNT],

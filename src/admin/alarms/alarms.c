@@ -109,19 +109,12 @@ static void count_one(void *arg, const char *channel, const char *to, const char
 static enum err note_test(struct admin *a, const struct actor *actor, const char *app, const char *channel,
                           struct refusal *r)
 {
-    struct store_session *s = NULL;
     struct audit_diff diff;
-    enum err e = admin_take_session(a, &s, r);
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "group", NULL, app);
     audit_text(&diff, "channel", NULL, channel);
-    if (!e)
-        e = audit_end(&diff, actor, "alarm.test", 0, channel ? channel : app, 0, &r->text);
-    if (!e)
-        e = store_write_audit(s, &diff.row, &r->text);
-    audit_fini(&diff);
-    return admin_end(a, s, e, r);
+    return admin_write_audit(a, &diff, actor, "alarm.test", 0, channel ? channel : app, 0, r);
 }
 
 static enum err test_all(struct admin *a, const struct actor *actor, const struct alarms_opts *opts, const char *app,

@@ -232,22 +232,15 @@ static enum err load_job(struct admin *a, int64_t job_id, struct run_job *out, s
 static void note_kill(struct admin *a, const struct actor *actor, const struct run_row *row, const char *job_name,
                       const char *said)
 {
-    struct store_session *s = NULL;
     struct audit_diff diff;
     struct refusal r;
-    enum err e = admin_take_session(a, &s, &r);
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_int(&diff, "jobId", 0, row->job_id);
     audit_text(&diff, "executorAddress", NULL, row->address);
     audit_text(&diff, "said", NULL, said);
-    if (!e)
-        e = audit_end(&diff, actor, "run.kill", row->id, job_name, row->group, &r.text);
-    if (!e)
-        e = store_write_audit(s, &diff.row, &r.text);
-    store_give_session(a->opts.store, s);
-    audit_fini(&diff);
-    if (e) /* the run is stopped all the same, and cannot be started again */
+    if (admin_write_audit(a, &diff, actor, "run.kill", row->id, job_name, row->group,
+                          &r)) /* the run is stopped all the same, and cannot be started again */
         log_error("admin", "event=audit_failed action=run.kill log=%" PRId64 " who=%s error=%s", row->id,
                   log_quote(actor->name).s, log_quote(r.text.text).s);
 }

@@ -68,10 +68,8 @@ static enum err count(struct admin *a, const struct clear_order *order, struct r
 
 static enum err note(struct admin *a, const struct actor *actor, const struct run_clear *clear, struct refusal *r)
 {
-    struct store_session *s = NULL;
     struct audit_diff diff;
     char before[40] = "";
-    enum err e = admin_take_session(a, &s, r);
 
     if (clear->before_s > 0) {
         struct civil at = zone_to_civil(store_get_zone(a->opts.store), clear->before_s);
@@ -84,12 +82,7 @@ static enum err note(struct admin *a, const struct actor *actor, const struct ru
     audit_int(&diff, "jobId", clear->job_id, 0);
     audit_text(&diff, "upTo", before[0] ? before : NULL, NULL);
     audit_int(&diff, "keptNewest", clear->keep, 0);
-    if (!e)
-        e = audit_end(&diff, actor, "run.clear", clear->job_id, "", clear->group, &r->text);
-    if (!e)
-        e = store_write_audit(s, &diff.row, &r->text);
-    audit_fini(&diff);
-    return admin_end(a, s, e, r);
+    return admin_write_audit(a, &diff, actor, "run.clear", clear->job_id, "", clear->group, r);
 }
 
 enum err admin_clear_runs(struct admin *a, const struct actor *actor, const struct run_clear *clear, bool dry_run,
