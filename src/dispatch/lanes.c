@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "dispatch/window.h"
 
@@ -14,7 +15,7 @@
 
 struct lane {
     struct lane *next_in_bucket;
-    struct lane *next_ready;
+    STAILQ_ENTRY(lane) in_ready;
     bool is_ready; /* in the list of lanes that may send */
     bool is_busy;  /* something waits or is under way */
     bool is_away;  /* the last request there reached nobody */
@@ -41,8 +42,7 @@ struct lanes {
     int busy_most;   /* at once, in this period */
     int busy_before; /* ... in the one before */
     int64_t period_end_ms;
-    struct lane *ready_head; /* lanes that wait and are below their window, next one first */
-    struct lane *ready_tail;
+    STAILQ_HEAD(, lane) ready; /* lanes that wait and are below their window, next one first */
 };
 
 enum err lanes_create(int per_address, struct http_client *http, struct lanes **out, struct errctx *ec)
@@ -52,6 +52,7 @@ enum err lanes_create(int per_address, struct http_client *http, struct lanes **
     if (lanes) {
         lanes->per_address = per_address;
         lanes->http = http;
+        STAILQ_INIT(&lanes->ready);
         lanes->bucket_count = FIRST_BUCKETS;
         lanes->buckets = calloc(FIRST_BUCKETS, sizeof(struct lane *));
     }
@@ -174,12 +175,7 @@ static void make_ready_if_able(struct lanes *lanes, struct lane *lane, int64_t n
     if (lane->is_ready || !is_able(lanes, lane, now_mono_ms))
         return;
     lane->is_ready = true;
-    lane->next_ready = NULL;
-    if (lanes->ready_tail)
-        lanes->ready_tail->next_ready = lane;
-    else
-        lanes->ready_head = lane;
-    lanes->ready_tail = lane;
+    STAILQ_INSERT_TAIL(&lanes->ready, lane, in_ready);
 }
 
 enum err lanes_expect(struct lanes *lanes, struct delivery *d, bool warm)
@@ -244,10 +240,8 @@ struct delivery *lanes_take_next(struct lanes *lanes, int64_t now_mono_ms)
     struct lane *lane;
     struct delivery *d = NULL;
 
-    while (!d && (lane = lanes->ready_head) != NULL) {
-        lanes->ready_head = lane->next_ready;
-        if (!lanes->ready_head)
-            lanes->ready_tail = NULL;
+    while (!d && (lane = STAILQ_FIRST(&lanes->ready)) != NULL) {
+        STAILQ_REMOVE_HEAD(&lanes->ready, in_ready);
         lane->is_ready = false;
         /* What waited may have expired meanwhile, and the window may have shrunk. */
         if (is_able(lanes, lane, now_mono_ms))

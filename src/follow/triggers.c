@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "follow/trigger_plan.h"
 #include "shardwheel/record.h"
@@ -19,7 +20,7 @@ enum call_state { CALL_QUEUED, CALL_WRITING, CALL_DONE };
 
 /* One call. It is its waiter's but while the writer has it: who gives up then leaves it to the writer. */
 struct call {
-    struct call *next;          /* [lock] in the queue */
+    TAILQ_ENTRY(call) queued;   /* [lock] */
     struct cond done;           /* with lock: the waiter waits here */
     struct trigger_order order; /* [const] the texts are ours */
     enum call_state state;      /* [lock] */
@@ -29,16 +30,17 @@ struct call {
     struct trigger_made made;
     struct fire *fires; /* planned, not sent */
 };
+TAILQ_HEAD(call_queue, call);
 
 struct triggers {
-    struct triggers_opts opts;    /* [const] */
-    const struct clock *clock;    /* [const] */
-    struct worker worker;         /* [const] locks by itself */
-    struct direct_sender sender;  /* [thread] */
-    struct direct_doubt doubt;    /* [thread] */
-    struct mutex lock;            /* rank LOCK_COMPLETE; never held across a store call */
-    struct call *oldest, *newest; /* [lock] */
-    size_t waiting;               /* [lock] */
+    struct triggers_opts opts;   /* [const] */
+    const struct clock *clock;   /* [const] */
+    struct worker worker;        /* [const] locks by itself */
+    struct direct_sender sender; /* [thread] */
+    struct direct_doubt doubt;   /* [thread] */
+    struct mutex lock;           /* rank LOCK_COMPLETE; never held across a store call */
+    struct call_queue queue;     /* [lock] oldest first */
+    size_t waiting;              /* [lock] their number */
 };
 
 /* ---- calls (any thread) ------------------------------------------------------------------------------------------ */
@@ -80,11 +82,7 @@ static enum err enqueue(struct triggers *t, struct call *call, struct errctx *ec
         return err_set(ec, ERR_STATE, "this node is shutting down");
     if (t->waiting >= TRIGGERS_WAITING_MAX)
         return err_set(ec, ERR_BUSY, "too many triggers wait for the database (%zu)", t->waiting);
-    if (t->newest)
-        t->newest->next = call;
-    else
-        t->oldest = call;
-    t->newest = call;
+    TAILQ_INSERT_TAIL(&t->queue, call, queued);
     if (t->waiting++ == 0)
         worker_poke(&t->worker);
     return ERR_OK;
@@ -93,16 +91,7 @@ static enum err enqueue(struct triggers *t, struct call *call, struct errctx *ec
 /* [lock] */
 static void unqueue(struct triggers *t, struct call *call)
 {
-    struct call *previous = NULL;
-
-    for (struct call *c = t->oldest; c != call; c = c->next)
-        previous = c;
-    if (previous)
-        previous->next = call->next;
-    else
-        t->oldest = call->next;
-    if (t->newest == call)
-        t->newest = previous;
+    TAILQ_REMOVE(&t->queue, call, queued);
     t->waiting--;
 }
 
@@ -179,14 +168,12 @@ struct batch {
 
 static void take_batch(struct triggers *t, struct batch *b)
 {
+    struct call *call;
+
     *b = (struct batch){0};
     mutex_lock(&t->lock);
-    while (t->oldest && b->count < BATCH_MAX) {
-        struct call *call = t->oldest;
-        t->oldest = call->next;
-        if (!t->oldest)
-            t->newest = NULL;
-        t->waiting--;
+    while (b->count < BATCH_MAX && (call = TAILQ_FIRST(&t->queue)) != NULL) {
+        unqueue(t, call);
         call->state = CALL_WRITING;
         b->calls[b->count++] = call;
     }
@@ -375,17 +362,15 @@ static int64_t triggers_turn(struct triggers *t)
 static void end(void *arg)
 {
     struct triggers *t = arg;
+    struct call *call;
 
     mutex_lock(&t->lock);
-    while (t->oldest) {
-        struct call *call = t->oldest;
-        t->oldest = call->next;
-        t->waiting--;
+    while ((call = TAILQ_FIRST(&t->queue)) != NULL) {
+        unqueue(t, call);
         call->result = err_set(&call->ec, ERR_STATE, "this node is shutting down");
         call->state = CALL_DONE;
         cond_signal(&call->done);
     }
-    t->newest = NULL;
     mutex_unlock(&t->lock);
 }
 
@@ -402,6 +387,7 @@ enum err triggers_create(const struct triggers_opts *opts, const struct clock *c
     t->clock = clock;
     t->sender = (struct direct_sender){
         .store = opts->store, .clock = clock, .counters = counters, .submit = opts->submit, .arg = opts->arg};
+    TAILQ_INIT(&t->queue);
     mutex_init(&t->lock, LOCK_COMPLETE);
     worker_init(&t->worker, clock);
     *out = t;
