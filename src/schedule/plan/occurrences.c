@@ -81,7 +81,7 @@ static enum err find_zone(struct occurrences *o, const char *name, const struct 
 {
     size_t at = hash_text(HASH_START, name) % ZONE_SLOTS, home = at;
     struct zone *zone = NULL;
-    struct errctx ec = {0};
+    struct errctx ec;
     enum err e;
 
     for (size_t i = 0; i < ZONE_SLOTS && o->zones[at].zone; i++, at = (at + 1) % ZONE_SLOTS)
@@ -89,6 +89,7 @@ static enum err find_zone(struct occurrences *o, const char *name, const struct 
             *out = o->zones[at].zone;
             return ERR_OK;
         }
+    errctx_clear(&ec);
     e = strlen(name) < ZONE_NAME_MAX ? zone_load(name, &zone, &ec) : err_set(&ec, ERR_INPUT, "there is no such zone");
     if (e) {
         snprintf(why, WHY_MAX, "%.190s", ec.text);
@@ -122,7 +123,7 @@ static struct cached *find_cron(struct occurrences *o, const char *text, const c
 {
     uint32_t hash = 2166136261u;
     struct cached *c;
-    struct errctx ec = {0};
+    struct errctx ec;
     enum err e;
 
     for (const char *s = text; *s; s++) /* many times a second: not by a call */
@@ -137,6 +138,7 @@ static struct cached *find_cron(struct occurrences *o, const char *text, const c
     c->text = str_copy(text);
     c->zone_name = str_copy(zone_name);
     c->from_ms = INT64_MIN;
+    errctx_clear(&ec);
     e = c->text && (c->zone_name || !zone_name) ? cron_parse(text, o->max_year, &c->cron, &ec) : ERR_NOMEM;
     if (e == ERR_NOMEM) {
         forget(c);

@@ -110,10 +110,8 @@ static void contract_end_flows(struct store_session *s, struct store_session *ot
 
 static void *contract_grow(void *list, size_t count, size_t size)
 {
-    void *more = realloc(list, (count + 1) * size);
-
-    assert_non_null(more);
-    return more;
+    assert_true(list_grow(&list, count, size)); /* as those do that the store fills, too */
+    return list;
 }
 
 static void contract_put_step(struct flow_changes *out, const struct flow_step_row *row)
