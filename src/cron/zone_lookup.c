@@ -20,31 +20,16 @@ static int64_t cycles_beyond(const struct zone *zone, int64_t seconds)
     return seconds < zone->table.cycle_end_s ? 0 : (seconds - zone->table.cycle_end_s) / CYCLE_S + 1;
 }
 
-/* The number of steps at or before the instant. */
-static size_t count_steps_at(const struct zone *zone, int64_t epoch_s)
+/* The number of steps at or before the instant; `local`: of those whose new offset is in use at that local time. */
+static size_t count_steps(const struct zone *zone, int64_t at_s, bool local)
 {
     size_t low = 0, high = zone->table.count;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
+        const struct zone_step *step = &zone->table.steps[mid];
 
-        if (zone->table.steps[mid].at_s <= epoch_s)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* The number of steps whose new offset is in use at the local time. */
-static size_t count_steps_local(const struct zone *zone, int64_t local_s)
-{
-    size_t low = 0, high = zone->table.count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (zone->table.steps[mid].local_s <= local_s)
+        if ((local ? step->local_s : step->at_s) <= at_s)
             low = mid + 1;
         else
             high = mid;
@@ -61,7 +46,7 @@ int zone_offset_s(const struct zone *zone, int64_t epoch_s)
 {
     epoch_s = clamp(epoch_s, EPOCH_LIMIT_S);
     epoch_s -= cycles_beyond(zone, epoch_s) * CYCLE_S;
-    return offset_after(zone, count_steps_at(zone, epoch_s));
+    return offset_after(zone, count_steps(zone, epoch_s, /*local=*/false));
 }
 
 static struct local_span get_span(const struct zone *zone, size_t steps)
@@ -85,7 +70,7 @@ struct local_span zone_find_span(const struct zone *zone, int64_t *local_s)
 {
     int64_t shift_s = cycles_beyond(zone, *local_s) * CYCLE_S;
     int64_t rest_s = *local_s - shift_s;
-    size_t steps = count_steps_local(zone, rest_s);
+    size_t steps = count_steps(zone, rest_s, /*local=*/true);
     struct local_span span = get_span(zone, steps);
 
     if (rest_s >= span.end_s) { /* between two spans: in a gap */
