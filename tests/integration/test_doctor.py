@@ -306,7 +306,7 @@ def test_zookeeper(well, zookeeper, tmp_path):
     away = f"127.0.0.1:{free_ports()}"
     seen = examine(well)
     assert seen.find("zookeeper_single") and not seen.above("note")
-    seen = examine(well, "--wait", "2", keys={"shardwheel.zookeeper.servers": f"{zookeeper.servers},{away}"})
+    seen = examine(well, "--wait", "8", keys={"shardwheel.zookeeper.servers": f"{zookeeper.servers},{away}"})
     assert {f["code"] for f in seen.above("note")} == {"zookeeper_server_away", "zookeeper_apart"}
     assert seen.find("zookeeper_server_away")[0]["where"] == f"ZooKeeper {away}"
     client = zookeeper.client()
