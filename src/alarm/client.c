@@ -12,10 +12,9 @@
 struct client {
     char *url;                 /* [const] as all below but for transfer, with its connection, and aborted */
     struct transfer_host host; /* of that */
-    char *ca;                  /* of a webhook; "": the system's */
     /* Of a mail server. */
-    char *username; /* NULL: no login */
-    char *password; /* NULL: of a webhook */
+    const char *username; /* "": no login */
+    const char *password; /* NULL: of a webhook */
     enum mail_tls tls;
     bool guarded;
     struct transfer transfer; /* [thread] */
@@ -67,12 +66,12 @@ static enum err learn_host(struct client *c, struct errctx *ec)
     return ERR_OK;
 }
 
-/* Takes the client, whose members of its kind are there unless `e` says otherwise. */
-static enum err finish(struct client *c, enum err e, bool verify, struct resolver *resolver, const struct clock *clock,
-                       struct client **out, struct errctx *ec)
+/* Takes the client, whose members of its kind are there; url may be NULL, when out of memory. */
+static enum err finish(struct client *c, const char *ca, bool verify, struct resolver *resolver,
+                       const struct clock *clock, struct client **out, struct errctx *ec)
 {
-    if (!e)
-        e = learn_host(c, ec);
+    enum err e = c->url ? learn_host(c, ec) : err_set(ec, ERR_NOMEM, "out of memory for a client");
+
     atomic_init(&c->aborted, false);
     c->transfer = (struct transfer){.easy = curl_easy_init(),
                                     .host = &c->host,
@@ -80,7 +79,7 @@ static enum err finish(struct client *c, enum err e, bool verify, struct resolve
                                     .resolver = resolver,
                                     .clock = clock,
                                     .stopped = &c->aborted,
-                                    .ca = c->ca,
+                                    .ca = ca,
                                     .verify = verify,
                                     .answer_max = CLIENT_ANSWER_MAX};
     if (!e && !c->transfer.easy)
@@ -108,13 +107,10 @@ enum err client_create_mail(const struct mail_opts *opts, struct resolver *resol
     buf_puts(&url, opts->tls == MAIL_TLS_WRAPPED ? "smtps://" : "smtp://");
     buf_printf(&url, strchr(opts->host, ':') ? "[%s]:%d" : "%s:%d", opts->host, opts->port);
     c->url = buf_take(&url);
-    c->ca = str_copy("");
-    c->username = opts->username[0] ? str_copy(opts->username) : NULL;
-    c->password = str_copy(opts->password);
+    c->username = opts->username;
+    c->password = opts->password;
     c->tls = opts->tls;
-    if (!c->url || !c->ca || !c->password || (opts->username[0] && !c->username))
-        e = err_set(ec, ERR_NOMEM, "out of memory for the mail client");
-    return finish(c, e, opts->verify, resolver, clock, out, ec);
+    return finish(c, "", opts->verify, resolver, clock, out, ec);
 }
 
 enum err client_create_webhook(const char *url, const char *ca, bool guarded, struct resolver *resolver,
@@ -127,10 +123,7 @@ enum err client_create_webhook(const char *url, const char *ca, bool guarded, st
         return e;
     c->guarded = guarded;
     c->url = str_copy(url);
-    c->ca = str_copy(ca);
-    if (!c->url || !c->ca)
-        e = err_set(ec, ERR_NOMEM, "out of memory for a webhook");
-    return finish(c, e, /*verify=*/true, resolver, clock, out, ec);
+    return finish(c, ca, /*verify=*/true, resolver, clock, out, ec);
 }
 
 void client_destroy(struct client *c)
@@ -139,10 +132,7 @@ void client_destroy(struct client *c)
         return;
     curl_easy_cleanup(c->transfer.easy);
     transfer_host_fini(&c->host);
-    free(c->ca);
     free(c->url);
-    free(c->username);
-    free(c->password);
     free(c);
     curl_global_cleanup();
 }
@@ -231,7 +221,7 @@ enum client_outcome client_send_mail(struct client *c, const char *from, const c
 
     curl_easy_reset(c->transfer.easy); /* keeps the connection */
     SET(CURLOPT_USE_SSL, tls);
-    if (c->username) {
+    if (c->username[0]) {
         SET(CURLOPT_USERNAME, c->username);
         SET(CURLOPT_PASSWORD, c->password);
     }

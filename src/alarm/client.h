@@ -4,7 +4,7 @@
  *
  * Threads     One owner, which a call holds up for 20 s at most, half of them while the name of the server is
  *             looked up. client_abort may be called by any thread.
- * Ownership   Options are copied.
+ * Ownership   The texts of options outlive the client, but for a URL.
  */
 #ifndef ALARM_CLIENT_H
 #define ALARM_CLIENT_H

@@ -261,7 +261,7 @@ static void run(void *arg)
     struct parcel_list list;
 
     while (take(r, &list)) {
-        if (r->opts.may_send(r->opts.arg))
+        if (!r->opts.may_send || r->opts.may_send(r->opts.arg))
             try(r, &list);
         else
             end_list(r, &list, false, true, "another node tells");

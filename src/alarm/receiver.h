@@ -43,7 +43,7 @@ struct receiver_opts {
     const char *from;              /* of mails; outlives the receiver */
     struct client *client;         /* the receiver's from now on, also when it cannot be made */
     bool once;                     /* one try each */
-    bool (*may_send)(void *arg);   /* asked before each try; false: it is given up */
+    bool (*may_send)(void *arg);   /* asked before each try; false: it is given up. NULL: always */
     void (*done)(void *arg, const struct channel *channel, struct parcel *d);
     void *arg;
 };

@@ -14,12 +14,6 @@ struct test_run {
     size_t pending;    /* [lock] */
 };
 
-static bool always(void *arg)
-{
-    (void)arg;
-    return true;
-}
-
 /* The parcel stays among the posts, with what came of it. */
 static void on_done(void *arg, const struct channel *channel, struct parcel *d)
 {
@@ -101,9 +95,8 @@ enum err alarms_test(const struct alarms_opts *opts, const char *app, const char
     cond_init(&run.wake);
     e = templates_check(opts->title, opts->text, ec);
     if (!e)
-        e = outlets_create(opts,
-                           &(struct receiver_opts){.once = true, .may_send = always, .done = on_done, .arg = &run},
-                           clock, NULL, &outlets, ec);
+        e = outlets_create(opts, &(struct receiver_opts){.once = true, .done = on_done, .arg = &run}, clock, NULL,
+                           &outlets, ec);
     if (!e && outlets_is_empty(&outlets))
         e = err_set(ec, ERR_INPUT, "neither spring.mail.host nor shardwheel.alarm.channels is set");
     if (!e) {
