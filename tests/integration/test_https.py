@@ -351,7 +351,8 @@ def test_the_url_has_a_name_that_the_certificate_has(world):
     host = socket.gethostname().split(".")[0]
     pem = Authority(world.folder).issue("named", "other.site.example", f"{host}.site.example")
     world.node(keys={"server.ssl.certificate": pem})
-    assert world.tables.value("SELECT url FROM shardwheel_node").startswith(f"https://{host}.site.example:")
+    url = wait_until(lambda: world.tables.value("SELECT url FROM shardwheel_node"), 60, "the node's row")
+    assert url.startswith(f"https://{host}.site.example:")
 
 
 def test_an_executor_registers_over_https(site):

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import time
 
 import schemas
 
@@ -84,7 +85,8 @@ class Site:
     def watch(self, send):
         """(answer, names of the tables that changed while it was sent). The node has work of its own, which shows as a
         change now and then: what changes nothing when it is sent once more has changed nothing."""
-        for _ in range(3):
+        for n in range(10):
+            time.sleep(n / 5)
             before = self.sums()
             answer = send()
             changed = [name for name, value in self.sums().items() if value != before[name]]
