@@ -27,6 +27,7 @@ struct hosts;
 
 /* What a load function returns: items, and private memory that their texts lie in; other members follow. name_fini
  * frees a list, an empty one too. */
+void store_free_list(void *items, void *memory);
 #define STORE_LIST(name, item, items, ...)                                                                             \
     struct name {                                                                                                      \
         item *items;                                                                                                   \
@@ -34,7 +35,12 @@ struct hosts;
         void *memory;                                                                                                  \
         __VA_ARGS__                                                                                                    \
     };                                                                                                                 \
-    void name##_fini(struct name *list)
+    static inline void name##_fini(struct name *list)                                                                  \
+    {                                                                                                                  \
+        store_free_list(list->items, list->memory);                                                                    \
+        *list = (struct name){0};                                                                                      \
+    }                                                                                                                  \
+    struct name
 
 #define STORE_SERVER_MAX 251 /* bytes of a server's identity, with the NUL */
 

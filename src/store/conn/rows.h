@@ -102,14 +102,5 @@ enum err store_end_array(struct row_list *list, enum err e, void *out, size_t *c
 MUST_CHECK enum err store_read_row(struct store_session *s, const struct row_type *type, void *item, void **memory,
                                    struct errctx *ec);
 void store_free_memory(void *memory);
-void store_free_list(void *items, void *memory);
-
-/* The end of a list of the header. */
-#define STORE_LIST_FINI(name, items)                                                                                   \
-    void name##_fini(struct name *list)                                                                                \
-    {                                                                                                                  \
-        store_free_list(list->items, list->memory);                                                                    \
-        *list = (struct name){0};                                                                                      \
-    }
 
 #endif

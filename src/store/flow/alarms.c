@@ -80,8 +80,6 @@ enum err store_load_flow_alarm(struct store_session *s, int64_t id, struct flow_
 
 FINI_BY(store_free_memory, flow_alarm, memory)
 
-STORE_LIST_FINI(app_names, names)
-
 enum err store_load_app_names(struct store_session *s, const int64_t *job_ids, size_t count, struct app_names *out,
                               struct errctx *ec)
 {

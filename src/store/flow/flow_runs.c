@@ -28,8 +28,6 @@ static const struct row_type rows_of_runs =
                 depth, who, created_ms, started_ms, ended_ms, late_told),
          NULL_TEXTS(struct flow_run_row, message, parameters));
 
-STORE_LIST_FINI(flow_run_rows, rows)
-
 static enum err load_runs(struct store_session *s, const int64_t *ids, size_t count, size_t parameters_max,
                           struct flow_run_rows *out, struct errctx *ec)
 {
@@ -186,8 +184,6 @@ enum err store_count_open_flow_runs(struct store_session *s, const int64_t *flow
 
 /* ---- steps, items ------------------------------------------------------------------------------------------------ */
 
-STORE_LIST_FINI(flow_step_views, rows)
-
 enum err store_load_flow_steps(struct store_session *s, int64_t run_id, struct flow_step_views *out, struct errctx *ec)
 {
     static const struct row_type steps =
@@ -210,8 +206,6 @@ enum err store_load_flow_steps(struct store_session *s, int64_t run_id, struct f
     enum err e = store_read_list(s, &steps, out, ec);
     return e ? err_wrap(ec, e, "read the steps of flow run %" PRId64, run_id) : ERR_OK;
 }
-
-STORE_LIST_FINI(flow_item_views, rows)
 
 enum err store_list_flow_items(struct store_session *s, int64_t run_id, int64_t step, unsigned states, int64_t from,
                                int64_t limit, struct flow_item_views *out, struct errctx *ec)

@@ -17,8 +17,6 @@
 static const struct row_type rows_of_flows =
     ROWS(struct flow_row, FIELDS(struct flow_row, id, name, started, version, next_s, changed_ms, document));
 
-STORE_LIST_FINI(flow_rows, rows)
-
 enum err store_list_flows(struct store_session *s, const struct flow_filter *filter, const char *after, int64_t limit,
                           struct flow_rows *out, struct errctx *ec)
 {
@@ -61,8 +59,6 @@ enum err store_list_flows_with(struct store_session *s, const char *text, int64_
     enum err e = store_read_list(s, &rows_of_flows, out, ec);
     return e ? err_wrap(ec, e, "look for flows by a text") : ERR_OK;
 }
-
-STORE_LIST_FINI(flow_jobs, items)
 
 enum err store_load_flow_jobs(struct store_session *s, const int64_t *ids, size_t count, struct flow_jobs *out,
                               struct errctx *ec)

@@ -10,8 +10,6 @@ static const struct row_type rows_of_versions =
     ROWS(struct flow_version_row, FIELDS(struct flow_version_row, flow_id, version, at_ms, who),
          NULL_TEXTS(struct flow_version_row, document));
 
-STORE_LIST_FINI(flow_version_rows, rows)
-
 enum err store_list_flow_versions(struct store_session *s, int64_t flow_id, int64_t before, int64_t limit,
                                   struct flow_version_rows *out, struct errctx *ec)
 {

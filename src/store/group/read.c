@@ -67,8 +67,6 @@ enum err group_infos_read(struct store_session *s, struct group_infos *out, stru
     return store_read_list(s, &groups, out, ec);
 }
 
-STORE_LIST_FINI(group_infos, items)
-
 static enum err list_groups(struct store_session *s, const struct group_filter *filter, const int64_t *after,
                             int64_t offset, int64_t limit, struct group_infos *out, struct errctx *ec)
 {
@@ -175,8 +173,6 @@ enum err store_load_group_beats(struct store_session *s, const char *app_name, i
     return ERR_OK;
 }
 
-STORE_LIST_FINI(group_beats, items)
-
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 enum err store_list_group_jobs(struct store_session *s, int64_t group, int64_t after, int64_t limit,
@@ -190,5 +186,3 @@ enum err store_list_group_jobs(struct store_session *s, int64_t group, int64_t a
     enum err e = store_read_list(s, &jobs, out, ec);
     return e ? err_wrap(ec, e, "read the jobs of group %" PRId64, group) : ERR_OK;
 }
-
-STORE_LIST_FINI(group_jobs, items)

@@ -87,5 +87,3 @@ enum err store_load_job_changes(struct store_session *s, int64_t job_id, const c
     *out = read;
     return ERR_OK;
 }
-
-STORE_LIST_FINI(job_changes, items)

@@ -106,5 +106,3 @@ enum err store_load_events(struct store_session *s, const struct event_filter *f
     enum err e = store_read_list(s, &events, out, ec);
     return e ? err_wrap(ec, e, "read the events") : ERR_OK;
 }
-
-STORE_LIST_FINI(event_page, items)

@@ -7,8 +7,6 @@
 
 #include "store/conn/rows.h"
 
-STORE_LIST_FINI(told_rows, items)
-
 enum err store_load_told_rows(struct store_session *s, int64_t job_id, int64_t *ids, size_t count,
                               struct told_rows *out, struct errctx *ec)
 {

@@ -50,8 +50,6 @@ enum err store_load_delivery(struct store_session *s, int64_t id, struct deliver
     return e ? err_wrap(ec, e, "read delivery %" PRId64, id) : ERR_OK;
 }
 
-STORE_LIST_FINI(deliveries, rows)
-
 enum err store_resend_delivery(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
 {
     enum err e = store_begin_txn(s, ec);
@@ -125,5 +123,3 @@ enum err store_load_due_events(struct store_session *s, int64_t hook_id, const i
     enum err e = read_events(s, out, ec);
     return e ? err_wrap(ec, e, "look for events of webhook %" PRId64, hook_id) : ERR_OK;
 }
-
-STORE_LIST_FINI(hook_events, rows)

@@ -84,8 +84,6 @@ enum err store_load_hooks(struct store_session *s, bool counts, struct hook_rows
     return e ? err_wrap(ec, e, "read the webhooks of events") : ERR_OK;
 }
 
-STORE_LIST_FINI(hook_rows, rows)
-
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
 
 /* What has changed counts here at once. */

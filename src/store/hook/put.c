@@ -39,7 +39,6 @@ struct candidate {
     int gone; /* the job: nobody knows its tags */
 };
 STORE_LIST(candidates, struct candidate, rows);
-STORE_LIST_FINI(candidates, rows)
 
 static bool suits(const struct candidate *c)
 {

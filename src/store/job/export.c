@@ -4,8 +4,6 @@
 #include "store/group/group_impl.h"
 #include "store/job/job_impl.h"
 
-STORE_LIST_FINI(export_names, items)
-
 /* ---- the order --------------------------------------------------------------------------------------------------- */
 
 /* By bytes, whatever the column's collation: blanks at the end count, and nothing is equal to another letter. */

@@ -4,8 +4,6 @@
 
 #include "store/conn/rows.h"
 
-STORE_LIST_FINI(job_parents, items)
-
 enum err store_load_parents(struct store_session *s, int64_t max, int limit_ms, struct job_parents *out,
                             struct errctx *ec)
 {

@@ -149,5 +149,3 @@ enum err store_load_glue_version(struct store_session *s, int64_t job_id, int64_
     *out = read;
     return ERR_OK;
 }
-
-STORE_LIST_FINI(glue_versions, items)

@@ -40,8 +40,6 @@ enum err job_list_read(struct store_session *s, struct job_list *out, struct err
     return store_read_list(s, &rows, out, ec);
 }
 
-STORE_LIST_FINI(job_list, rows)
-
 enum err store_load_jobs(struct store_session *s, const int64_t *ids, size_t count, struct job_list *out,
                          struct errctx *ec)
 {

@@ -15,8 +15,6 @@ const struct name_row *names_find(const struct names *names, int64_t id)
     return names->count ? bsearch(&key, names->items, names->count, sizeof key, compare_names) : NULL;
 }
 
-STORE_LIST_FINI(names, items)
-
 /* Ascending and distinct, for free; NULL: no memory. */
 static int64_t *sort_ids(const int64_t *ids, size_t count, size_t *distinct)
 {

@@ -35,8 +35,6 @@ enum err store_load_kept_runs(struct store_session *s, const int64_t *ids, size_
         out->runs[i].trigger_ms *= 1000; /* it was read in seconds */
     return e ? err_wrap(ec, e, "read runs whose logs are to be kept") : ERR_OK;
 }
-STORE_LIST_FINI(kept_runs, runs)
-
 enum err store_load_own_kept(struct store_session *s, enum kept_which *out, struct errctx *ec)
 {
     int64_t most = KEPT_NONE;

@@ -118,8 +118,6 @@ static const struct row_type later_rows =
              FIELDS(struct later_row, retries_left), SECONDS(struct later_row, original_due_s, 0),
              SECONDS(struct later_row, hold_until_s, 0), FIELDS(struct later_row, log_id, generation));
 
-STORE_LIST_FINI(later_page, rows)
-
 enum err store_load_later(struct store_session *s, const int64_t *ids, size_t count, struct later_page *out,
                           struct errctx *ec)
 {

@@ -115,8 +115,6 @@ enum err store_load_audit(struct store_session *s, const struct audit_filter *fi
     return e ? err_wrap(ec, e, "read the audit") : ERR_OK;
 }
 
-STORE_LIST_FINI(audit_page, items)
-
 /* ---- changes and their rows -------------------------------------------------------------------------------------- */
 
 enum err store_end_audited(struct store_session *s, enum err e, const struct audit_row *row, struct errctx *ec)

@@ -19,8 +19,6 @@ enum err store_load_views(struct store_session *s, int64_t user_id, const char *
     return e ? err_wrap(ec, e, "read saved views") : ERR_OK;
 }
 
-STORE_LIST_FINI(views, items)
-
 /* The user's row is locked, so that two at once do not pass both. */
 static enum err check_room(struct store_session *s, const struct view *view, int64_t max, struct errctx *ec)
 {

@@ -99,5 +99,3 @@ enum err store_load_due(struct store_session *s, const int64_t *ids, size_t coun
     *out = page;
     return ERR_OK;
 }
-
-STORE_LIST_FINI(job_page, jobs)

@@ -17,8 +17,6 @@ enum err store_load_groups(struct store_session *s, struct group_list *out, stru
     return e ? err_wrap(ec, e, "read the groups") : ERR_OK;
 }
 
-STORE_LIST_FINI(group_list, rows)
-
 enum err store_update_group_addresses(struct store_session *s, int64_t group, const char *old_list,
                                       const char *new_list, int64_t now_s, struct errctx *ec)
 {

@@ -240,8 +240,6 @@ enum err store_load_registry(struct store_session *s, int64_t dead_before_s, str
     return ERR_OK;
 }
 
-STORE_LIST_FINI(registry_list, rows)
-
 /* ---- missed heartbeats ----------------------------------------------------------------------------------------- */
 
 enum err store_note_missed(struct store_session *s, int64_t hold_s, struct errctx *ec)

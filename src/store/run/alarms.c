@@ -287,5 +287,3 @@ enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struc
     qsort(out->rows, out->count, sizeof *out->rows, compare_beats);
     return ERR_OK;
 }
-
-STORE_LIST_FINI(executor_beats, rows)

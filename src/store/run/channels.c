@@ -19,8 +19,6 @@ enum err store_load_channels(struct store_session *s, struct channel_rows *out, 
     return e ? err_wrap(ec, e, "read the channels of alarms") : ERR_OK;
 }
 
-STORE_LIST_FINI(channel_rows, rows)
-
 enum err store_put_channel(struct store_session *s, const struct channel_row *row, int64_t max,
                            const struct audit_row *audit, int64_t *added, struct errctx *ec)
 {

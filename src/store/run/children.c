@@ -21,8 +21,6 @@ const struct parent *parents_find(const struct parents *parents, int64_t log_id)
     return parents->count ? bsearch(&key, parents->items, parents->count, sizeof key, compare_parents) : NULL;
 }
 
-STORE_LIST_FINI(parents, items)
-
 static bool has_list(const struct store_session *s, const struct db_rows *row, void *item)
 {
     (void)s, (void)row;

@@ -76,8 +76,6 @@ enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t
     return ERR_OK;
 }
 
-STORE_LIST_FINI(open_runs, rows)
-
 enum err store_keep_open_runs(struct store_session *s, int64_t *ids, size_t *count, struct errctx *ec)
 {
     size_t kept = 0;
@@ -113,8 +111,6 @@ enum err store_load_addresses(struct store_session *s, struct address_list *out,
     qsort(out->list, out->count, sizeof *out->list, compare_texts);
     return ERR_OK;
 }
-
-STORE_LIST_FINI(address_list, list)
 
 enum err store_is_registered(struct store_session *s, const char *address, bool *out, struct errctx *ec)
 {

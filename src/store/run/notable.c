@@ -128,8 +128,6 @@ enum err store_load_notable_runs(struct store_session *s, const struct group_cho
     return ERR_OK;
 }
 
-STORE_LIST_FINI(notable_runs, items)
-
 /* ---- late runs --------------------------------------------------------------------------------------------------- */
 
 static void put_since(struct sqlbuf *q, const struct store *st, const char *index, int64_t from_s, int64_t look_max)

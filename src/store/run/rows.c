@@ -109,8 +109,6 @@ enum err store_load_run_rows(struct store_session *s, const int64_t *ids, size_t
     return ERR_OK;
 }
 
-STORE_LIST_FINI(run_rows, rows)
-
 enum err store_load_run_job(struct store_session *s, int64_t job_id, struct run_job *out, struct errctx *ec)
 {
     static const struct row_type job = ROWS(struct run_job, FIELDS(struct run_job, group, name));

@@ -63,8 +63,6 @@ enum err store_load_told(struct store_session *s, const struct sent_filter *filt
     return e ? err_wrap(ec, e, "read what was told") : ERR_OK;
 }
 
-STORE_LIST_FINI(sent_alarms, rows)
-
 /* `where` is a constant, `bound` what it is compared with. */
 static enum err forget(struct store_session *s, const char *where, int64_t bound, struct errctx *ec)
 {

@@ -25,8 +25,6 @@ enum err store_load_watched_jobs(struct store_session *s, bool all, struct watch
     return e ? err_wrap(ec, e, "read the jobs that are watched") : ERR_OK;
 }
 
-STORE_LIST_FINI(watched_jobs, rows)
-
 /* An index over the job alone has its rows by id; one over job and time has them by time. */
 static void put_ended(struct sqlbuf *q, const struct store_features *f, int64_t job_id, int64_t each)
 {
@@ -142,5 +140,3 @@ enum err store_load_open_alarms(struct store_session *s, const int64_t *groups, 
     enum err e = store_read_list(s, &alarms, out, ec);
     return e ? err_wrap(ec, e, "read what did not happen") : ERR_OK;
 }
-
-STORE_LIST_FINI(open_alarms, rows)

@@ -15,8 +15,6 @@ enum err store_load_watch_rules(struct store_session *s, struct watch_rules *out
     return e ? err_wrap(ec, e, "read the rules of alarms") : ERR_OK;
 }
 
-STORE_LIST_FINI(watch_rules, rows)
-
 enum err store_put_watch_rule(struct store_session *s, const struct watch_rule *rule, const struct audit_row *audit,
                               int64_t *added, struct errctx *ec)
 {

@@ -17,8 +17,6 @@ enum err store_load_watch_states(struct store_session *s, struct watch_states *o
     return e ? err_wrap(ec, e, "read what did not happen") : ERR_OK;
 }
 
-STORE_LIST_FINI(watch_states, rows)
-
 static enum err write_change(struct store_session *s, const struct watch_change *c, struct errctx *ec)
 {
     const char *kind = watch_kind_name(c->kind);
@@ -95,8 +93,6 @@ enum err store_load_held_channels(struct store_session *s, struct held_channels 
     return e ? err_wrap(ec, e, "look for what was held back") : ERR_OK;
 }
 
-STORE_LIST_FINI(held_channels, rows)
-
 enum err store_load_held(struct store_session *s, const char *channel, struct held_alarms *out, struct errctx *ec)
 {
     static const struct row_type held = ROWS(struct held_alarm, FIELDS(struct held_alarm, channel, kind, target, over));
@@ -108,8 +104,6 @@ enum err store_load_held(struct store_session *s, const char *channel, struct he
     enum err e = store_read_list(s, &held, out, ec);
     return e ? err_wrap(ec, e, "read what was held back") : ERR_OK;
 }
-
-STORE_LIST_FINI(held_alarms, rows)
 
 enum err store_drop_held(struct store_session *s, const struct held_alarm *alarm, struct errctx *ec)
 {

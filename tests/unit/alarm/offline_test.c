@@ -11,10 +11,10 @@
 
 /* ---- executors ------------------------------------------------------------------------------------------------- */
 
-void executor_beats_fini(struct executor_beats *beats)
+void store_free_list(void *items, void *memory)
 {
-    free(beats->rows);
-    *beats = (struct executor_beats){0};
+    (void)memory;
+    free(items);
 }
 
 /* "app address age ..." in order. */

@@ -405,11 +405,6 @@ enum err store_load_app_names(struct store_session *s, const int64_t *job_ids, s
     return err_set(ec, ERR_STATE, "not here");
 }
 
-void app_names_fini(struct app_names *list)
-{
-    (void)list;
-}
-
 enum err store_end_flow_alarm(struct store_session *s, int64_t id, struct errctx *ec)
 {
     (void)s, (void)id;
@@ -420,11 +415,6 @@ enum err store_load_channels(struct store_session *s, struct channel_rows *out, 
 {
     (void)s, (void)out;
     return err_set(ec, ERR_STATE, "not here");
-}
-
-void channel_rows_fini(struct channel_rows *rows)
-{
-    (void)rows;
 }
 
 enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struct executor_beats *out,
@@ -438,11 +428,6 @@ enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struc
     return ERR_OK;
 }
 
-void executor_beats_fini(struct executor_beats *beats)
-{
-    (void)beats;
-}
-
 enum err store_load_groups(struct store_session *s, struct group_list *out, struct errctx *ec)
 {
     static const struct group_row rows[] = {{.id = 1, .app_name = "a"}, {.id = 2, .app_name = "b"}};
@@ -451,11 +436,6 @@ enum err store_load_groups(struct store_session *s, struct group_list *out, stru
     w.group_looks++;
     *out = (struct group_list){.rows = (struct group_row *)rows, .count = ARRAY_LEN(rows)};
     return ERR_OK;
-}
-
-void group_list_fini(struct group_list *list)
-{
-    (void)list;
 }
 
 /* ---- what did not happen ----------------------------------------------------------------------------------------- */
@@ -468,11 +448,6 @@ enum err store_load_watch_rules(struct store_session *s, struct watch_rules *out
 
     *out = (struct watch_rules){.rows = (struct watch_rule *)&rule, .count = 1};
     return reach(s, ec);
-}
-
-void watch_rules_fini(struct watch_rules *list)
-{
-    (void)list;
 }
 
 enum err store_load_shard_cursors(struct store_session *s, struct shard_lateness **out, size_t *count,
@@ -495,14 +470,9 @@ enum err store_load_watch_states(struct store_session *s, struct watch_states *o
     if (e)
         return e;
     *out = (struct watch_states){.rows = calloc(1, sizeof *out->rows), .count = w.watch_open};
+    out->memory = out->rows;
     out->rows[0] = (struct watch_state){.kind = "late_shard", .phase = w.watch_phase, .detail = ""};
     return ERR_OK;
-}
-
-void watch_states_fini(struct watch_states *list)
-{
-    free(list->rows);
-    *list = (struct watch_states){0};
 }
 
 enum err store_write_watch_changes(struct store_session *s, const char *incarnation, const struct watch_change *changes,
@@ -562,26 +532,11 @@ enum err store_load_held_channels(struct store_session *s, struct held_channels 
     return reach(s, ec);
 }
 
-void held_channels_fini(struct held_channels *list)
-{
-    (void)list;
-}
-
-void held_alarms_fini(struct held_alarms *list)
-{
-    (void)list;
-}
-
 enum err store_load_watched_jobs(struct store_session *s, bool all, struct watched_jobs *out, struct errctx *ec)
 {
     (void)all;
     *out = (struct watched_jobs){0};
     return reach(s, ec);
-}
-
-void watched_jobs_fini(struct watched_jobs *list)
-{
-    (void)list;
 }
 
 /* Not asked here: no jobs are watched, no channel has quiet hours. */
@@ -607,9 +562,10 @@ NOT_HERE(store_load_open_runs, int64_t after_id, int64_t until_id, size_t max, s
 NOT_HERE(store_keep_open_runs, int64_t *ids, size_t *count)
 #pragma GCC diagnostic pop
 
-void open_runs_fini(struct open_runs *list)
+void store_free_list(void *items, void *memory)
 {
-    (void)list;
+    (void)items; /* static, or the memory */
+    free(memory);
 }
 
 /* One message more: at most one for each time that it opened, but behind what may hide that it was told. */

@@ -108,7 +108,7 @@ enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t
 
     (void)s;
     w.pages++;
-    *out = (struct open_runs){.rows = list, .until_id = until_id};
+    *out = (struct open_runs){.rows = list, .memory = list, .until_id = until_id};
     for (size_t i = 0; i < w.count; i++) {
         const struct row *r = &w.rows[i];
         if (r->id <= after_id || r->id > until_id || r->handle_code != 0)
@@ -123,9 +123,10 @@ enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t
     return answer(ec);
 }
 
-void open_runs_fini(struct open_runs *runs)
+void store_free_list(void *items, void *memory)
 {
-    free(runs->rows);
+    (void)items; /* static, or the memory */
+    free(memory);
 }
 
 static struct row *find_row(int64_t id)
@@ -155,11 +156,6 @@ enum err store_load_addresses(struct store_session *s, struct address_list *out,
     (void)s;
     *out = (struct address_list){.list = w.registered, .count = w.registered_count};
     return answer(ec);
-}
-
-void address_list_fini(struct address_list *list)
-{
-    *list = (struct address_list){0};
 }
 
 enum err store_is_registered(struct store_session *s, const char *address, bool *out, struct errctx *ec)

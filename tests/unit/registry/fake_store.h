@@ -258,11 +258,10 @@ enum err store_load_groups(struct store_session *s, struct group_list *out, stru
     return ERR_OK;
 }
 
-void group_list_fini(struct group_list *list)
+void store_free_list(void *items, void *memory)
 {
-    free(list->rows);
-    free(list->memory);
-    *list = (struct group_list){0};
+    free(items);
+    free(memory);
 }
 
 enum err store_update_group_addresses(struct store_session *s, int64_t group, const char *old_list,
@@ -382,13 +381,6 @@ enum err store_load_missed(struct store_session *s, int64_t hold_s, int64_t *age
     *age_s = st->missed_age_s;
     fake_unlock(st);
     return e;
-}
-
-void registry_list_fini(struct registry_list *list)
-{
-    free(list->rows);
-    free(list->memory);
-    *list = (struct registry_list){0};
 }
 
 static inline void fake_store_callback(struct store *st, struct callback_entry *entry)

@@ -91,10 +91,10 @@ enum err store_load_run_ends(struct store_session *s, struct run_end *rows, size
     return err_set(ec, ERR_LOST, "not here");
 }
 
-void job_page_fini(struct job_page *page)
+void store_free_list(void *items, void *memory)
 {
-    free(page->jobs);
-    *page = (struct job_page){0};
+    (void)memory;
+    free(items);
 }
 
 void job_spec_unref(struct job_spec *job)

@@ -94,10 +94,10 @@ enum err store_load_due(struct store_session *s, const int64_t *ids, size_t coun
     return e;
 }
 
-void job_page_fini(struct job_page *page)
+void store_free_list(void *items, void *memory)
 {
-    free(page->jobs);
-    *page = (struct job_page){0};
+    (void)memory;
+    free(items);
 }
 
 struct job_spec *memory_make_spec(const struct memory_job *job)

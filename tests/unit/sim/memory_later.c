@@ -98,12 +98,6 @@ enum err store_load_later(struct store_session *s, const int64_t *ids, size_t co
     return e;
 }
 
-void later_page_fini(struct later_page *page)
-{
-    free(page->rows);
-    *page = (struct later_page){0};
-}
-
 bool memory_load_own(struct memory_db *db, struct fire *fire)
 {
     const struct memory_later *later = find_by_log(db, fire->log_id);

@@ -57,12 +57,6 @@ enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t
     return e;
 }
 
-void open_runs_fini(struct open_runs *runs)
-{
-    free(runs->rows);
-    *runs = (struct open_runs){0};
-}
-
 enum err store_keep_open_runs(struct store_session *s, int64_t *ids, size_t *count, struct errctx *ec)
 {
     size_t kept = 0;
@@ -97,12 +91,6 @@ enum err store_load_addresses(struct store_session *s, struct address_list *out,
         out->list[out->count++] = memory_db_keep(s->st->db, group->addresses[i]);
     group_spec_unref(group);
     return ERR_OK;
-}
-
-void address_list_fini(struct address_list *list)
-{
-    free(list->list);
-    *list = (struct address_list){0};
 }
 
 enum err store_is_registered(struct store_session *s, const char *address, bool *out, struct errctx *ec)

@@ -290,9 +290,9 @@ enum err store_list_flows(struct store_session *s, const struct flow_filter *fil
     return answer(ec);
 }
 
-void flow_rows_fini(struct flow_rows *rows)
+void store_free_list(void *items, void *memory)
 {
-    *rows = (struct flow_rows){0};
+    (void)items, (void)memory; /* static */
 }
 
 enum err store_delete_old_flow_runs(struct store_session *s, int64_t flow_id, int64_t days, size_t *deleted, bool *more,
