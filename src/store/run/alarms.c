@@ -77,24 +77,18 @@ enum err store_hold_alarms(struct store_session *s, const char *incarnation, int
                            struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct db_rows *rows = NULL;
-    bool there = false, ours = false;
-    enum err e = store_query(s, &rows, ec,
-                             "SELECT incarnation = ? OR quiet_until_ms < " STORE_NOW_MS
-                             " FROM shardwheel_alarm WHERE job_id = 0",
-                             incarnation);
+    int64_t ours = -1; /* there is no row */
+    enum err e = store_number(s, -1, &ours, ec,
+                              "SELECT incarnation = ? OR quiet_until_ms < " STORE_NOW_MS
+                              " FROM shardwheel_alarm WHERE job_id = 0",
+                              incarnation);
 
-    if (!e && db_rows_next(rows)) {
-        there = true;
-        ours = db_int(rows, 0) != 0;
-    }
-    db_rows_destroy(rows);
-    if (!e && !there) {
+    if (!e && ours < 0) {
         store_start_sql(s, "INSERT IGNORE INTO shardwheel_alarm (job_id, last_log, failures, failing, quiet_until_ms, "
                            "incarnation) VALUES (0,0,0,0,0,'')");
         e = store_write_sql(s, NULL, ec);
     }
-    if (!e && (ours || !there)) {
+    if (!e && ours) {
         store_sql(s,
                   "UPDATE shardwheel_alarm SET quiet_until_ms = " STORE_NOW_MS
                   " + ?, incarnation = ? WHERE job_id = 0 AND (incarnation = ? OR quiet_until_ms < " STORE_NOW_MS ")",
