@@ -323,11 +323,13 @@ static void finish_job(struct importing *im, const struct transfer_job *job, str
 /* An item for each, in the order in which they stand in the result. */
 static bool add_items(const struct transfer *d, struct transfer_result *result)
 {
-    result->count = d->group_count + d->job_count + d->flow_count + d->rule_count + d->channel_count;
-    result->items = calloc(result->count + 1, sizeof *result->items);
+    size_t count = d->group_count + d->job_count + d->flow_count + d->rule_count + d->channel_count;
+
+    result->items = calloc(count + 1, sizeof *result->items);
     if (!result->items)
         return false;
-    for (size_t i = 0; i < result->count; i++)
+    result->count = count;
+    for (size_t i = 0; i < count; i++)
         result->items[i].outcome = TRANSFER_LEFT;
     result->groups = result->items;
     result->jobs = result->groups + d->group_count;
