@@ -29,8 +29,8 @@ static int64_t *sort_ids(const int64_t *ids, size_t count, size_t *distinct)
 }
 
 /* The statement's rows are id, name, app_name. */
-static enum err load(struct store_session *s, struct sql_value name, const char *rest, const int64_t *ids, size_t count,
-                     struct names *out, struct errctx *ec)
+static enum err load(struct store_session *s, struct sql_value (*name)(struct store_session *), const char *rest,
+                     const int64_t *ids, size_t count, struct names *out, struct errctx *ec)
 {
     static const struct row_type rows =
         ROWS(struct name_row, FIELDS(struct name_row, id), NULL_TEXTS(struct name_row, name, app_name));
@@ -40,7 +40,7 @@ static enum err load(struct store_session *s, struct sql_value name, const char 
     enum err e = sorted ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
     for (size_t at = 0; !e && at < distinct; at += STORE_LIST_MAX) {
-        store_sql(s, "SELECT id, ?? WHERE id IN (?) ORDER BY id", name, sql_word(rest), sql_part(sorted, distinct, at));
+        store_sql(s, "SELECT id, ?? WHERE id IN (?) ORDER BY id", name(s), sql_word(rest), sql_part(sorted, distinct, at));
         e = store_append_list(s, &rows, &names, ec);
     }
     free(sorted);
@@ -54,11 +54,11 @@ static enum err load(struct store_session *s, struct sql_value name, const char 
 enum err store_load_job_names(struct store_session *s, const int64_t *ids, size_t count, struct names *out,
                               struct errctx *ec)
 {
-    return load(s, store_job_name(s), ", NULL FROM xxl_job_info", ids, count, out, ec);
+    return load(s, store_job_name, ", NULL FROM xxl_job_info", ids, count, out, ec);
 }
 
 enum err store_load_group_names(struct store_session *s, const int64_t *ids, size_t count, struct names *out,
                                 struct errctx *ec)
 {
-    return load(s, store_group_title(s), ", app_name FROM xxl_job_group", ids, count, out, ec);
+    return load(s, store_group_title, ", app_name FROM xxl_job_group", ids, count, out, ec);
 }

@@ -313,7 +313,7 @@ enum err store_get_features(struct store_session *s, struct store_features *out,
 const struct store_features *store_features(struct store_session *s)
 {
     struct errctx why = {{0}};
-    enum err e = store_get_features(s, &s->features, &why);
+    enum err e = s->no_features ? ERR_OK : store_get_features(s, &s->features, &why);
 
     if (e) {
         s->features = (struct store_features){.family = ""};
