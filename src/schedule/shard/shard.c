@@ -318,10 +318,11 @@ int64_t shard_turn(struct shard *shard)
 static int64_t run_turn(void *arg)
 {
     struct shard *shard = arg;
-    int64_t until_ms;
+    int64_t wait_ms, until_ms;
 
     shard_end_doubtful(shard);
-    until_ms = clock_mono_ms(shard->deps.clock) + shard_turn(shard);
+    wait_ms = shard_turn(shard);
+    until_ms = clock_mono_ms(shard->deps.clock) + wait_ms; /* a turn may take long: the pause begins behind it */
     /* Between two takeovers by fencing nothing may shorten the pause, but another server. */
     if (shard->fenced && shard->state == SHARD_TAKEOVER)
         while (clock_mono_ms(shard->deps.clock) < until_ms && !shard_is_elsewhere(shard) &&

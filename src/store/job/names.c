@@ -40,7 +40,8 @@ static enum err load(struct store_session *s, struct sql_value (*name)(struct st
     enum err e = sorted ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
     for (size_t at = 0; !e && at < distinct; at += STORE_LIST_MAX) {
-        store_sql(s, "SELECT id, ?? WHERE id IN (?) ORDER BY id", name(s), sql_word(rest), sql_part(sorted, distinct, at));
+        store_sql(s, "SELECT id, ?? WHERE id IN (?) ORDER BY id", name(s), sql_word(rest),
+                  sql_part(sorted, distinct, at));
         e = store_append_list(s, &rows, &names, ec);
     }
     free(sorted);
