@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """shardwheelctl over api/v1: jobs, runs, start, stop, export and apply, with a token and without the database."""
 import contextlib
+import http.server
 import json
 import os
 import subprocess
@@ -95,6 +96,42 @@ def test_what_is_wrong_is_named(site):
     assert "is there a node at this address" in site.refused("jobs", SHARDWHEEL_CTL_URL=site.node.url + "/metrics")
     assert site.reader not in site.refused("start", twice[0], SHARDWHEEL_CTL_TOKEN=site.reader)
     assert site.admin.good("GET", f"/jobs/{twice[0]}")["running"] is False
+
+
+@contextlib.contextmanager
+def stranger(answer):
+    """The URL of a server that answers this to everything."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer.encode())
+
+        do_POST = do_GET
+
+        def log_message(self, *words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("answer, status", [
+    ("[]", 1), ("7", 1), ("null", 1), ("{", 1), ("{}", 0), ('{"next":"x"}', 0), ('{"items":"x","next":"y","total":{}}', 0),
+    ('{"items":[7,null,[],{"tags":"x","lastRun":3}],"next":7,"total":null}', 0)])
+def test_answers_of_a_stranger_are_no_fault(site, tmp_path, answer, status):
+    path = tmp_path / "document.json"
+    path.write_text("{}")
+    with stranger(answer) as url:
+        for arguments in (["jobs"], ["runs"], ["alarm-rules"]):
+            site.run(*arguments, status=status, SHARDWHEEL_CTL_URL=url)
+        assert site.refused("start", "one", SHARDWHEEL_CTL_URL=url)
+        site.run("apply", "-f", path, status=status, SHARDWHEEL_CTL_URL=url)
 
 
 @pytest.mark.asan

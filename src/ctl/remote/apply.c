@@ -14,7 +14,7 @@ static int64_t count(struct json_object *result, const char *outcome)
 /* Of a flow: how the next version differs, in lines of its own. */
 static void put_changes(struct buf *out, struct json_object *changes)
 {
-    for (size_t i = 0; i < json_object_array_length(changes); i++)
+    for (size_t i = 0; i < remote_count(changes); i++)
         buf_printf(out, "    %s\n", json_object_get_string(json_object_array_get_idx(changes, i)));
 }
 
@@ -40,7 +40,7 @@ static void put_difference(struct buf *out, struct json_object *before, struct j
 /* Every list of the result, whatever its items are called: groups, jobs, flows. */
 static void put_items(struct buf *out, const char *kind, struct json_object *items)
 {
-    for (size_t i = 0; i < json_object_array_length(items); i++) {
+    for (size_t i = 0; i < remote_count(items); i++) {
         struct json_object *item = json_object_array_get_idx(items, i), *after = remote_find(item, "after");
         const char *outcome = remote_text(item, "outcome"), *name = remote_text(item, "name");
         const char *appname = remote_text(item, "appname"), *field = remote_text(item, "field");

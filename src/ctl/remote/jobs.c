@@ -49,7 +49,7 @@ static void put_job(struct buf *lines, struct json_object *job)
     remote_put_time(lines, remote_text(last, "triggeredAt"));
     buf_printf(lines, "\t%s\t", last ? remote_text(last, "result") : "-");
     buf_clear(&all);
-    for (size_t i = 0; tags && i < json_object_array_length(tags); i++)
+    for (size_t i = 0; i < remote_count(tags); i++)
         buf_printf(&all, "%s%s", i ? "," : "", json_object_get_string(json_object_array_get_idx(tags, i)));
     remote_put_cell(lines, all.len ? all.data : "");
     buf_putc(lines, '\n');
@@ -66,8 +66,8 @@ enum err remote_list_jobs(struct ctl *c, struct remote *r, struct errctx *ec)
         e = remote_ask_json(r, "GET", path.data, NULL, &page, ec);
     remote_put_list(c, page, "ID\tNAME\tSTATE\tSCHEDULE\tNEXT\tLAST_RUN\tRESULT\tTAGS\n", put_job);
     if (remote_find(page, "next") && !c->wanted->json)
-        buf_printf(&c->out, "%zu of %s jobs; --limit shows more\n",
-                   json_object_array_length(remote_find(page, "items")), remote_text(page, "total"));
+        buf_printf(&c->out, "%zu of %s jobs; --limit shows more\n", remote_count(remote_find(page, "items")),
+                   remote_text(page, "total"));
     json_object_put(page);
     buf_fini(&path);
     return e;

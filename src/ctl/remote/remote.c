@@ -176,8 +176,11 @@ enum err remote_ask_json(struct remote *r, const char *method, const char *path,
     enum err e = remote_ask(r, method, path, body, &answer, ec);
 
     *out = !e && answer.len ? json_tokener_parse(answer.data) : NULL;
-    if (!e && !*out)
-        e = err_set(ec, ERR_LOST, "%s: the answer is no JSON; is there a node at this address?", r->url);
+    if (!e && !json_object_is_type(*out, json_type_object)) {
+        e = err_set(ec, ERR_LOST, "%s: the answer is no JSON object; is there a node at this address?", r->url);
+        json_object_put(*out);
+        *out = NULL;
+    }
     buf_fini(&answer);
     return e;
 }
@@ -191,6 +194,11 @@ struct json_object *remote_find(struct json_object *object, const char *name)
     if (json_object_is_type(object, json_type_object))
         json_object_object_get_ex(object, name, &member);
     return member;
+}
+
+size_t remote_count(struct json_object *list)
+{
+    return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 }
 
 const char *remote_text(struct json_object *object, const char *name)
@@ -240,7 +248,7 @@ void remote_put_list(struct ctl *c, struct json_object *page, const char *head,
     if (items && c->wanted->json) {
         remote_put_json(&c->out, page);
     } else if (items) {
-        for (size_t i = 0; i < json_object_array_length(items); i++)
+        for (size_t i = 0; i < remote_count(items); i++)
             put_item(&lines, json_object_array_get_idx(items, i));
         ctl_put_table(head, &lines, &c->out);
     }
@@ -249,11 +257,12 @@ void remote_put_list(struct ctl *c, struct json_object *page, const char *head,
 
 /* ---- what is meant ----------------------------------------------------------------------------------------------- */
 
-/* Of a list, in pages: the items of which this member is this text; *id is that of the first. */
+/* Of a list, in pages: the items of which this member is this text; *id is that of the first. A page that names itself as
+ * the next one is the last. */
 static enum err find_items(struct remote *r, const char *path, const char *member, const char *text, int64_t *id,
                            size_t *found, struct errctx *ec)
 {
-    struct buf next = {0};
+    struct buf next = {0}, asked = {0};
     bool more = true;
     enum err e = ERR_OK;
 
@@ -265,18 +274,21 @@ static enum err find_items(struct remote *r, const char *path, const char *membe
         e = buf_failed(&next) ? err_set(ec, ERR_NOMEM, "out of memory")
                               : remote_ask_json(r, "GET", next.data, NULL, &page, ec);
         items = remote_find(page, "items");
-        for (size_t i = 0; !e && items && i < json_object_array_length(items); i++) {
+        for (size_t i = 0; !e && i < remote_count(items); i++) {
             struct json_object *item = json_object_array_get_idx(items, i);
 
             if (strcmp(remote_text(item, member), text) == 0 && (*found)++ == 0)
                 *id = json_object_get_int64(remote_find(item, "id"));
         }
-        more = *remote_text(page, "next") != '\0';
-        buf_clear(&next);
+        buf_fini(&asked);
+        asked = next;
+        next = (struct buf){0};
         buf_puts(&next, path);
         remote_put_parameter(&next, "after", remote_text(page, "next"));
+        more = remote_find(page, "next") && (buf_failed(&next) || strcmp(next.data, asked.data) != 0);
         json_object_put(page);
     }
+    buf_fini(&asked);
     buf_fini(&next);
     return e;
 }

@@ -31,6 +31,7 @@ MUST_CHECK enum err remote_ask_json(struct remote *r, const char *method, const 
 /* NULL: there is none, or it is null. */
 struct json_object *remote_find(struct json_object *object, const char *name);
 const char *remote_text(struct json_object *object, const char *name); /* "" for what remote_find has not */
+size_t remote_count(struct json_object *list);                         /* 0 of what is no array */
 /* "&name=value", escaped, or with "?" where the path has no parameter yet; nothing for a value that is NULL. */
 void remote_put_parameter(struct buf *path, const char *name, const char *value);
 /* A table's cell; "-" for an empty text. Of a time only its seconds, with the Z. */

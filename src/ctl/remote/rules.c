@@ -83,7 +83,7 @@ static struct json_object *find_rule(struct json_object *list, struct json_objec
 {
     struct json_object *items = remote_find(list, "items");
 
-    for (size_t i = 0; items && i < json_object_array_length(items); i++) {
+    for (size_t i = 0; i < remote_count(items); i++) {
         struct json_object *rule = json_object_array_get_idx(items, i);
 
         if (has_same(rule, wanted, "kind") && has_same(rule, wanted, "tag") && has_same(rule, wanted, "group"))

@@ -113,7 +113,7 @@ static enum err print(struct ctl *c, struct errctx *ec)
 /* What is to be shown of a page, its oldest run first. */
 static enum err show_page(struct ctl *c, struct known *k, struct json_object *items, struct errctx *ec)
 {
-    for (size_t i = json_object_array_length(items); i-- > 0;)
+    for (size_t i = remote_count(items); i-- > 0;)
         put_if_new(c, k, json_object_array_get_idx(items, i));
     return print(c, ec);
 }
@@ -170,7 +170,7 @@ static enum err look(struct ctl *c, struct remote *r, const char *path, struct k
             break;
         items = remote_find(pages[count], "items");
         more = !first && items && remote_find(pages[count], "next");
-        for (size_t i = 0; more && i < json_object_array_length(items); i++)
+        for (size_t i = 0; more && i < remote_count(items); i++)
             more = !is_known(k, json_object_get_int64(remote_find(json_object_array_get_idx(items, i), "id")));
         buf_clear(&next);
         buf_puts(&next, path);
