@@ -290,8 +290,10 @@ static void remove_fiber(struct fiber *f)
     for (int i = 0; i < world.count; i++)
         if (world.fiber[i] == f)
             world.fiber[i] = world.fiber[--world.count];
-    if (f->stack)
+    if (f->stack) {
+        forget_stack(f); /* what is mapped there next is no stack */
         munmap(f->stack, STACK_BYTES);
+    }
     free(f);
 }
 

@@ -44,7 +44,8 @@ class Reader:
 
     def __init__(self, folder):
         library = folder / "forms.so"
-        sources = [ROOT / "src/http/form.c", ROOT / "src/http/multipart.c", ROOT / "src/base/err.c"]
+        sources = [ROOT / "src" / name for name in
+                   ("http/form.c", "http/multipart.c", "http/message.c", "base/buf.c", "base/err.c", "base/utf8.c")]
         subprocess.run(["cc", "-std=c17", "-D_GNU_SOURCE", "-O1", "-g", "-shared", "-fPIC", f"-I{ROOT}/include",
                         f"-I{ROOT}/src", "-o", library, *sources], check=True)
         self.code = ctypes.CDLL(str(library))
