@@ -257,8 +257,8 @@ void remote_put_list(struct ctl *c, struct json_object *page, const char *head,
 
 /* ---- what is meant ----------------------------------------------------------------------------------------------- */
 
-/* Of a list, in pages: the items of which this member is this text; *id is that of the first. A page that names itself as
- * the next one is the last. */
+/* Of a list, in pages: the items of which this member is this text; *id is that of the first. A page that names itself
+ * as the next one is the last. */
 static enum err find_items(struct remote *r, const char *path, const char *member, const char *text, int64_t *id,
                            size_t *found, struct errctx *ec)
 {
