@@ -237,6 +237,7 @@ def test_executors_that_are_gone_are_told(world, hooks):
     assert "1 other is left" in call.json["text"]
     wait_until(lambda: hooks.at("wecom"), 90, "the notice about the empty group")
     assert hooks.at("wecom")[0].text.startswith("Executor group is empty: leaving-app\n")
+    wait_until(lambda: len(hooks.at("json")) > 1, 60, "the same at the other channel")
     assert [c.json["app"] for c in hooks.at("json")] == ["beating-app", "leaving-app"]
 
 
