@@ -238,7 +238,7 @@ def away(ensemble, seconds, paused):
     for member in ensemble.members:
         if paused:
             member.process.resume()
-    ensemble.start()
+    ensemble.start().wait_session()
 
 
 @pytest.mark.slow

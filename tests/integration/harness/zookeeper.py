@@ -108,6 +108,23 @@ class ZooKeeperEnsemble:
             member.wait_serving()
         return self
 
+    def wait_session(self):
+        """Until a session can begin. Servers that stood still are in no quorum afterwards, once in a while: then all of
+        them are started again."""
+        for _ in range(3):
+            client = KazooClient(hosts=self.servers, timeout=4)
+            try:
+                client.start(timeout=20)
+                return
+            except client.handler.timeout_exception:
+                print("the ensemble gives no session: it is started again")
+                self.stop()
+                self.start()
+            finally:
+                client.stop()
+                client.close()
+        raise AssertionError(f"no session at {self.servers}")
+
     def leader(self, among=None, seconds=20):
         """The member that leads; waits for one."""
         def leading():
