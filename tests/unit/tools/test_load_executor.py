@@ -436,9 +436,10 @@ def test_only_slow_addresses_answer_late(start):
     begin = time.monotonic()
     slow = executor.connect(1)
     slow.sendall(request("/beat"))
-    assert ask(executor.connect(0), "/beat")[0] == 200
-    early = select.select([slow], [], [], 0)[0]
-    assert not early or time.monotonic() - begin >= 2
+    fast = executor.connect(0)
+    fast.sendall(request("/beat"))
+    assert fast in select.select([slow, fast], [], [], DEADLINE_S)[0], "the one that was asked first answered first"
+    assert read_answers(fast, 1)[0][0] == 200
     assert read_answers(slow, 1)[0][0] == 200 and time.monotonic() - begin >= 2
 
 
@@ -512,9 +513,9 @@ def test_more_results_than_may_wait_are_refused(start):
 def test_stop_is_bounded_and_counts_what_is_left(start):
     executor = start("--admin", f"http://127.0.0.1:{find_free_ports(1)}")
     ask(executor.connect(), "/run", run(1))
-    begin = time.monotonic()
-    assert executor.stop()["results_left"] == 1
-    assert time.monotonic() - begin > 4, "it did not try to be rid of it"
+    counters = executor.stop()
+    assert counters["results_left"] == 1
+    assert counters["callback_failures"] > 1, "it did not try to be rid of it"
 
 
 @pytest.mark.parametrize("options, text", [
