@@ -2,7 +2,8 @@
 /** flows: what the tasks about flows share. */
 import type { Locator } from 'playwright-core'
 import { expect } from 'vitest'
-import type { Person } from '../person'
+import { findViolations, findWide, settle } from '../look'
+import { Person, type Options } from '../person'
 import { stage } from '../stage'
 
 export interface FlowAnswer {
@@ -47,6 +48,46 @@ export async function runFlow(p: Person, id: number, states: string[]): Promise<
 export const step = (p: Person, name: string): Locator => p.page.locator(`[data-step="${name}"]`)
 export const focused = (p: Person) =>
   p.page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.step ?? '')
+
+/** Both themes, and a phone. */
+export const looks: (Options & { name: string })[] = [
+  { name: 'light', theme: 'light', width: 1280, height: 800 },
+  { name: 'dark', theme: 'dark', width: 1280, height: 800 },
+  { name: 'phone', theme: 'light', width: 390, height: 844 },
+  { name: 'phone, dark', theme: 'dark', width: 390, height: 844 },
+]
+
+/** Text of a drawing that is smaller on screen than can be read. */
+function findTiny(): string[] {
+  const LEAST = 8
+  return [...document.querySelectorAll<HTMLElement>('[data-test="flow-graph"] [data-step]')]
+    .filter((e) => {
+      const shown = e.getBoundingClientRect().width / e.offsetWidth
+      return parseFloat(getComputedStyle(e).fontSize) * shown < LEAST
+    })
+    .map((e) => `step ${e.dataset.step} is too small to be read`)
+}
+
+/** What is wrong by rules with those pages; where a flow is drawn, once `drawn` is there, a step. */
+export async function findFaults(look: Options, paths: (p: Person) => Promise<string[]>, drawn: string): Promise<string[]> {
+  const p = await Person.arrive(look)
+  const wrong: string[] = []
+  for (const path of await paths(p)) {
+    p.problems.length = 0
+    await p.go(path)
+    await settle(p)
+    if (/edit|flow-runs|flows\/\d+$/.test(path)) await p.see(step(p, drawn))
+    const found = [
+      ...(await findViolations(p)),
+      ...(await p.page.evaluate(findWide)),
+      ...(await p.page.evaluate(findTiny)),
+      ...p.problems,
+    ]
+    for (const one of found) wrong.push(`${path}: ${one}`)
+  }
+  await p.context.close()
+  return wrong
+}
 
 const MOST_TABS = 150
 
