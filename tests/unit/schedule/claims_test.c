@@ -303,6 +303,7 @@ static int setup(void **state)
     struct errctx ec;
 
     memset(&w, 0, sizeof w);
+    fake_sessions = 0;
     w.time = fake_clock_at(T_S * 1000);
     w.time.clock.mono_ms = read_mono;
     w.cursor_s = T_S;
@@ -332,6 +333,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+    assert_int_equal(fake_sessions, 0);
     planner_destroy(w.shard.planner);
     ahead_destroy(w.shard.ahead);
     recent_destroy(w.shard.recent);
@@ -625,6 +627,31 @@ static void what_was_left_out_is_caught_up_one_by_one(void **state)
         assert_int_equal(w.jobs[i].next_ms, (T_S + 45) * 1000);
 }
 
+/* A claim without fires, of a FIX_DELAY job whose run has ended. */
+static void a_move_waits_for_nobody(void **state)
+{
+    struct claim_job claim = {.job = &w.job, .new_next_ms = (T_S + 60) * 1000, .keeps_last = true};
+    struct errctx ec;
+
+    (void)state;
+    w.skips_locked = true;
+    w.is_locked = every_one;
+    assert_int_equal(shard_claim_moves(&w.shard, &claim, 1, &ec), ERR_OK);
+    assert_true(claim.locked);
+    assert_false(claim.advanced);
+    assert_int_equal(w.shard.left_out.count, 0); /* it is not one of those that are due */
+    w.is_locked = NULL;
+    w.claim_result = ERR_STATE;
+    assert_int_equal(shard_claim_moves(&w.shard, &claim, 1, &ec), ERR_STATE);
+    w.claim_result = ERR_UNKNOWN;
+    assert_int_equal(shard_claim_moves(&w.shard, &claim, 1, &ec), ERR_OK);
+    assert_int_equal(w.read_backs, 1);
+    assert_true(claim.advanced);
+    assert_int_equal(w.job.next_ms, (T_S + 60) * 1000);
+    assert_int_equal(w.tries, w.free_tries);
+    assert_int_equal(w.pushed, 0);
+}
+
 /* Nor when the rows are free and the claim comes to nothing, while the others' window has moved on. */
 static void what_was_left_out_stays_so_until_it_is_claimed(void **state)
 {
@@ -803,6 +830,7 @@ int main(void)
         CLAIMS_TEST(a_window_is_planned_whatever_becomes_of_its_later_rows),
         CLAIMS_TEST(the_most_overdue_are_claimed_first),
         CLAIMS_TEST(locked_jobs_hold_up_no_other),
+        CLAIMS_TEST(a_move_waits_for_nobody),
         CLAIMS_TEST(what_was_left_out_is_caught_up_one_by_one),
         CLAIMS_TEST(what_was_left_out_stays_so_until_it_is_claimed),
         CLAIMS_TEST(others_keep_their_window),
