@@ -3,6 +3,7 @@
 #include "store/test_schema.h"
 
 #include "shardwheel/store/login.h"
+#include "shardwheel/store/views.h"
 
 #define NOW_S INT64_C(1700000000)
 #define NOW_MS "(SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
@@ -327,6 +328,96 @@ static void the_oldest_generation_has_no_token_column(void **state)
     user_fini(&to);
 }
 
+/* ---- users whom somebody else proves ----------------------------------------------------------------------------- */
+
+static struct outside_row make_outside(const char *subject)
+{
+    struct outside_row row = {.source = "oidc", .subject = subject};
+
+    sha256_hex(subject, row.hash);
+    return row;
+}
+
+static int64_t add_outside(const char *name, const struct outside_row *row)
+{
+    struct user u = make_user(name, 0, NULL, "runner", NULL);
+    int64_t id = 0;
+
+    assert_ok(store_add_outside_user(s, &u, row, &audit, &id, ec));
+    user_fini(&u);
+    return id;
+}
+
+/* 0: nobody here is that one. */
+static int64_t find_outside(const struct outside_row *row)
+{
+    struct user u = {0};
+    struct errctx why;
+    enum err e = store_find_outside_user(s, row->hash, &u, &why);
+    int64_t id = u.id;
+
+    assert_int_equal(e, id ? ERR_OK : ERR_NOTFOUND);
+    user_fini(&u);
+    return id;
+}
+
+static void who_is_proved_elsewhere_is_found_by_it(void **state)
+{
+    struct outside_row ann = make_outside("https://p 7"), bob = make_outside("https://p 8");
+    struct user u = make_user("ANN", 0, NULL, "", NULL);
+    struct errctx why;
+    int64_t id, other = 7;
+
+    (void)state;
+    assert_int_equal(find_outside(&ann), 0);
+    id = add_outside("ann", &ann);
+    assert_int_equal(find_outside(&ann), id);
+    assert_int_equal(find_outside(&bob), 0);
+    assert_int_equal(store_add_outside_user(s, &u, &bob, &audit, &other, &why), ERR_STATE);
+    assert_int_equal(other, 7);
+    assert_int_equal(find_outside(&bob), 0);
+    user_fini(&u);
+    u = load(id);
+    assert_string_equal(u.source, "oidc");
+    assert_string_equal(u.own_role, "runner");
+    assert_true(u.seen_ms > 0);
+    user_fini(&u);
+
+    test_sql("UPDATE shardwheel_outside SET seen_ms = 5");
+    assert_ok(store_touch_outside_user(s, id + 1, ec));
+    assert_int_equal(test_int("SELECT seen_ms FROM shardwheel_outside"), 5);
+    assert_ok(store_touch_outside_user(s, id, ec));
+    assert_true(test_int("SELECT seen_ms FROM shardwheel_outside") > 5);
+
+    test_sql("UPDATE xxl_job_user SET username = 'eve' WHERE id = %" PRId64, id); /* another one has that id */
+    assert_int_equal(find_outside(&ann), 0);
+    other = add_outside("ann", &ann);
+    assert_int_equal(find_outside(&ann), other);
+}
+
+static void who_is_nobody_any_more_has_no_session(void **state)
+{
+    struct outside_row ann = make_outside("https://p 7"), bob = make_outside("https://p 8");
+    int64_t id = add_outside("ann", &ann), bobs = add_outside("bob", &bob);
+
+    (void)state;
+    add_session(0, id, "", 60000, 5);
+    add_session(1, bobs, "", 60000, 5);
+    test_sql("UPDATE xxl_job_user SET token = 'java'");
+    assert_ok(store_end_outside_user(s, id, &audit, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit"), 3);
+    assert_int_equal(test_int("SELECT SUM(user_id) FROM shardwheel_session"), bobs);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user WHERE token = '' AND id = %" PRId64, id), 1);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user WHERE token = ''"), 1);
+    assert_int_equal(test_int("SELECT seen_ms FROM shardwheel_outside WHERE user_id = %" PRId64, id), 0);
+    assert_true(test_int("SELECT seen_ms FROM shardwheel_outside WHERE user_id = %" PRId64, bobs) > 0);
+    assert_int_equal(find_outside(&ann), id); /* he may be proved again */
+
+    make_old();
+    assert_ok(store_end_outside_user(s, bobs, &audit, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_session"), 0);
+}
+
 /* ---- strong passwords -------------------------------------------------------------------------------------------- */
 
 static void make_strong(struct user *u, const char *stands_for, const char *hash)
@@ -610,6 +701,65 @@ static void secrets_that_everybody_knows_are_found(void **state)
     assert_int_equal(few.all, 0); /* their tokens are of 3.5 */
 }
 
+/* ---- saved views ------------------------------------------------------------------------------------------------- */
+
+static int64_t save_view(int64_t user_id, const char *page, const char *name)
+{
+    int64_t id = 0;
+
+    assert_ok(
+        store_add_view(s, &(struct view){.user_id = user_id, .page = page, .name = name, .query = "q"}, 3, &id, ec));
+    return id;
+}
+
+/* Their names, or a dash for none. */
+static const char *list_views(int64_t user_id, const char *page)
+{
+    static char out[100];
+    struct views views = {0};
+    size_t n = 0;
+
+    assert_ok(store_load_views(s, user_id, page, &views, ec));
+    strcpy(out, "-");
+    for (size_t i = 0; i < views.count; i++)
+        n += (size_t)snprintf(out + n, sizeof out - n, "%s=%s ", views.items[i].name, views.items[i].query);
+    views_fini(&views);
+    return out;
+}
+
+static void views_have_names_a_bound_and_an_owner(void **state)
+{
+    int64_t ann = add("ann", 0, NULL, "", NULL), bob = add("bob", 0, NULL, "", NULL), b, a, id = 7;
+    struct view view = {.user_id = ann, .page = "jobs", .name = "a", .query = "q"};
+    struct errctx why;
+
+    (void)state;
+    assert_string_equal(list_views(ann, NULL), "-");
+    b = save_view(ann, "jobs", "b");
+    a = save_view(ann, "jobs", "a");
+    assert_int_equal(store_add_view(s, &view, 3, &id, &why), ERR_STATE);
+    save_view(ann, "runs", "a");
+    save_view(bob, "jobs", "a");
+    assert_string_equal(list_views(ann, NULL), "a=q b=q a=q ");
+    assert_string_equal(list_views(ann, "runs"), "a=q ");
+    view.name = "c";
+    assert_int_equal(store_add_view(s, &view, 3, &id, &why), ERR_BUSY);
+    assert_int_equal(id, 7);
+
+    assert_int_equal(store_change_view(s, &(struct view){.id = a, .user_id = bob, .name = "x"}, &why), ERR_NOTFOUND);
+    assert_int_equal(store_change_view(s, &(struct view){.id = a, .user_id = ann, .name = "b"}, &why), ERR_STATE);
+    assert_ok(store_change_view(s, &(struct view){.id = a, .user_id = ann, .name = "a", .query = "new"}, ec));
+    assert_ok(store_change_view(s, &(struct view){.id = b, .user_id = ann, .name = "z"}, ec));
+    assert_string_equal(list_views(ann, "jobs"), "a=new z=q ");
+    assert_string_equal(list_views(bob, "jobs"), "a=q ");
+
+    assert_int_equal(store_remove_view(s, bob, a, &why), ERR_NOTFOUND);
+    assert_ok(store_remove_view(s, ann, a, ec));
+    assert_int_equal(store_remove_view(s, ann, a, &why), ERR_NOTFOUND);
+    assert_string_equal(list_views(ann, "jobs"), "z=q ");
+    save_view(ann, "jobs", "c"); /* there is room again */
+}
+
 static void groups_of_3_5_are_found_by_their_token(void **state)
 {
     struct named_few few;
@@ -638,6 +788,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(sessions_have_a_bound_and_the_oldest_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_password_ends_sessions_but_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_oldest_generation_has_no_token_column, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_proved_elsewhere_is_found_by_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_nobody_any_more_has_no_session, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(views_have_names_a_bound_and_an_owner, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_strong_password_counts_while_the_column_stands_for_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strong_passwords_come_and_go_with_their_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tokens_have_names_bounds_and_owners, set_up, tear_down),
