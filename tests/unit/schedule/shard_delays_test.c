@@ -44,9 +44,9 @@ enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, stru
     assert_int_equal(n, 16);
     if (w.load_result)
         return err_set(ec, w.load_result, "told so");
-    *out = calloc(JOBS, sizeof **out);
+    *out = calloc(w.delayed_count, sizeof **out);
     assert_non_null(*out);
-    memcpy(*out, w.delayed, sizeof w.delayed);
+    memcpy(*out, w.delayed, w.delayed_count * sizeof **out);
     *count = w.delayed_count;
     return ERR_OK;
 }

@@ -50,7 +50,7 @@ static struct world {
     int64_t locked, refused; /* rows: the server cannot pass it by; it takes none of its texts */
     int64_t passed_by;       /* the server passes it by */
     int64_t claim_takes_ms;
-    enum err claim_result;
+    enum err load_result, claim_result;
     enum err read_back_results[3];
     bool pauses; /* false: the thread is to stop */
     bool called_away;
@@ -63,7 +63,8 @@ enum err store_load_later(struct store_session *s, const int64_t *ids, size_t co
                           struct errctx *ec)
 {
     (void)s;
-    (void)ec;
+    if (w.load_result)
+        return err_set(ec, w.load_result, "told so");
     for (size_t i = 1; i < count; i++)
         assert_true(ids[i - 1] < ids[i]);
     out->rows = calloc(count, sizeof *out->rows);
@@ -550,6 +551,29 @@ static void one_that_is_refused_waits_for_longer(void **state)
     assert_non_null(find(2));
 }
 
+static void each_waits_for_its_own_time(void **state)
+{
+    (void)state;
+    add_rows(5);
+    w.refused = 2;
+    w.locked = 3;
+    w.passed_by = 4;
+    claim();
+    assert_int_equal(w.seen_count, 2);
+    w.refused = w.locked = w.passed_by = 0;
+    for (int i = 0; i < 2; i++) {
+        claim();
+        assert_int_equal(w.seen_count, 2);
+    }
+    w.time.mono_ms += 10000;
+    claim();
+    assert_int_equal(w.seen_count, 4);
+    assert_null(find(2));
+    w.time.mono_ms += 50000;
+    claim();
+    assert_int_equal(w.seen_count, 5);
+}
+
 /* Each try waits for the lock: the search for it ends, and what is left has its turn in another cycle. */
 static void a_search_has_an_end(void **state)
 {
@@ -584,6 +608,10 @@ static void an_error_ends_the_cycle(void **state)
         assert_int_equal(w.claims, 1);
     }
     w.claim_result = ERR_OK;
+    w.load_result = ERR_LOST;
+    assert_int_equal(claim_with(0), ERR_LOST);
+    assert_int_equal(w.claims, 0);
+    w.load_result = ERR_OK;
     claim(); /* nothing was put aside */
     assert_int_equal(w.seen_count, 501);
 }
@@ -642,6 +670,7 @@ int main(void)
         TEST(one_that_is_locked_is_found_and_put_aside),
         TEST(one_that_is_passed_by_is_put_aside),
         TEST(one_that_is_refused_waits_for_longer),
+        TEST(each_waits_for_its_own_time),
         TEST(a_search_has_an_end),
         TEST(an_error_ends_the_cycle),
         TEST(who_is_called_away_claims_nothing_more),
