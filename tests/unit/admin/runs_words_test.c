@@ -276,6 +276,41 @@ static void the_last_count_is_known(void **state)
     run_counts_destroy(counts);
 }
 
+/* Of two who see different groups, neither is told the count of the other. */
+static void a_count_is_for_its_filter_alone(void **state)
+{
+    static const int64_t one[] = {3}, other[] = {4}, both[] = {3, 4};
+    const struct clock clock = {.mono_ms = get_now_ms};
+    const struct run_filter filters[] = {
+        {0},
+        {.job_id = 3},
+        {.group = 3},
+        {.groups = one, .group_count = 1},
+        {.groups = other, .group_count = 1},
+        {.groups = both, .group_count = 2},
+        {.states = 3},
+        {.log_status = 3},
+        {.late = true},
+        {.from_s = 3},
+        {.until_s = 3},
+        {.address = "a"},
+        {.text = "a"},
+    };
+    struct run_counts *counts = run_counts_create(&clock);
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(filters); i++)
+        run_counts_note(counts, &filters[i], (int64_t)i);
+    for (size_t i = 0; i < ARRAY_LEN(filters); i++) {
+        int64_t total = -1;
+        bool again;
+
+        assert_true(run_counts_find(counts, &filters[i], &total, &again));
+        assert_int_equal(total, i);
+    }
+    run_counts_destroy(counts);
+}
+
 static void slow_searches_have_a_bound(void **state)
 {
     struct run_counts *counts = run_counts_create(clock_system());
@@ -298,6 +333,7 @@ int main(void)
         cmocka_unit_test(types_say_what_goes),
         cmocka_unit_test(statements_of_a_clear_stay_quick),
         cmocka_unit_test(the_last_count_is_known),
+        cmocka_unit_test(a_count_is_for_its_filter_alone),
         cmocka_unit_test(slow_searches_have_a_bound),
         cmocka_unit_test(outcomes_are_words_and_reasons),
         cmocka_unit_test(children_are_read_in_every_language),

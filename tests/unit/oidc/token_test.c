@@ -287,6 +287,7 @@ static void names_and_groups_are_where_the_settings_say(void **state)
     } cases[] = {
         {"preferred_username,email", "groups", CLAIMS, NULL, "ann:a b"},
         {"nick, email", "groups", "{\"sub\":\"7\",\"email\":\"a@b\"}", NULL, "a@b:"},
+        {"nick\t, email ", " \tg , h\t ", "{\"sub\":\"7\",\"email\":\"a@b\",\"g\":\"x\",\"h\":\"y\"}", NULL, "a@b:x y"},
         {"name", "groups", "{\"sub\":\"7\",\"name\":\"\"}", "{\"name\":\"ann\",\"groups\":\"one\"}", "ann:one"},
         {"name", "realm.roles, groups", "{\"sub\":\"7\",\"realm\":{\"roles\":[\"r\",7,null]},\"groups\":[\"g\"]}", NULL,
          "(none):r g"},
