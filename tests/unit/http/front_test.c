@@ -469,6 +469,35 @@ static void the_oldest_idle_connection_gives_way(void **state)
     free(k);
 }
 
+/* The clock stands still: nobody waits for the next try. */
+static void who_idles_gives_way_when_no_descriptor_is_left(void **state)
+{
+    struct fixture *f = *state;
+    struct client idle, k;
+    struct rlimit files, few;
+    int next;
+
+    if (tls)
+        return; /* a client's side of it may open files */
+    assert_true(client_open(&idle, f->port));
+    while (counters_get(&counters, COUNTER_HTTP_CONNECTIONS) < 1)
+        clock_sleep_ms(1);
+    atomic_store(&ahead_ms, 2000);
+    next = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &files);
+    few = files;
+    few.rlim_cur = (rlim_t)next + 1; /* the client has the last one */
+    setrlimit(RLIMIT_NOFILE, &few);
+    open_and_send(f, &k, PROBE);
+    expect(&k, 200, "GET /probe 0 0");
+    setrlimit(RLIMIT_NOFILE, &files);
+    expect_end(&k);
+    expect_end(&idle);
+    wait_for(f, &f->overloads, 1);
+    assert_int_equal(counters_get(&counters, COUNTER_HTTP_TURNED_AWAY_CONNECTIONS), 1);
+}
+
 /* 150 connections are possible: those that idle after an answer are half of them at most, and the others serve all. */
 static void kept_connections_leave_room_for_others(void **state)
 {
@@ -764,6 +793,7 @@ int main(void)
         T(long_waits_are_told),
         T(large_bodies_need_room),
         cmocka_unit_test_setup_teardown(the_oldest_idle_connection_gives_way, set_up_small, tear_down),
+        T(who_idles_gives_way_when_no_descriptor_is_left),
         cmocka_unit_test_setup_teardown(kept_connections_leave_room_for_others, set_up_small, tear_down),
         T(the_console_keeps_connections_unasked),
         T(large_answers_go_out_in_pieces),
