@@ -237,9 +237,6 @@ struct config {
     char *time_zone;    /* of schedules; empty: the zone of the process. The caller checks the name */
 
     /* Sending fires. */
-    int64_t dispatch_threads;
-    int64_t dispatch_per_address;
-    int64_t results_queue_max;
     bool trigger_msg_long;
 
     /* Serving. */

@@ -203,7 +203,7 @@
     X(RESULTS_QUEUED, GAUGE, "shardwheel_results_queued", "", "Results that are not yet committed.")                   \
     X(DISPATCH_QUEUE_MAX, GAUGE, "shardwheel_dispatch_queue_max", "", "Maximum number of waiting fires.")              \
     X(RESULTS_QUEUE_MAX, GAUGE, "shardwheel_results_queue_max", "",                                                    \
-      "Maximum number of waiting results: shardwheel.results.queue-max. From an eighth on, fires are slowed down.")    \
+      "Maximum number of waiting results. From an eighth on, fires are slowed down.")                                  \
     X(LATENESS, HISTOGRAM, "shardwheel_fire_lateness_seconds", "", "Start delay: from the due second to the request.") \
     X(DISPATCH_TIME, HISTOGRAM, "shardwheel_dispatch_seconds", "", "From the request to its answer.")                  \
     X(CALLBACK_TIME, HISTOGRAM, "shardwheel_callback_seconds", "", "From receiving a callback to its commit.")         \

@@ -220,15 +220,6 @@ enum {
       "Ask executors once a minute, by idleBeat, about runs that are older than a minute. If an "                      \
       "executor answers twice that the job is idle, the run is lost and ends as failed. off: for "                     \
       "executors that give this answer while a job runs.")                                                             \
-    X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
-      "Event loops that send fires to executors.")                                                                     \
-    X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "64", 1, 64, 0,              \
-      "Maximum number of concurrent requests to one executor address. This many only while it answers "                \
-      "quickly and no other address is busy: a slow address gets 4, and busy addresses share 40, with "                \
-      "at least 4 for each.")                                                                                          \
-    X(SCHEDULE, "shardwheel.results.queue-max", results_queue_max, INT, "results", "200000", 1000, 10000000, 0,        \
-      "Maximum number of dispatch results that wait to be written, half of them for their callbacks. "                 \
-      "When an eighth is used, fires are sent only as fast as results are written.")                                   \
     X(SCHEDULE, "shardwheel.trigger-msg", trigger_msg_long, SHORT_LONG, "", "short", 0, 1, 0,                          \
       "Content of trigger_msg of a successful run. short: only what is in no other column. long: "                     \
       "everything, in the layout of xxl-job 3.3 and later, for failures too; rows are several times "                  \

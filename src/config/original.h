@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * original: keys of the original, and of Spring under it, that have no row in keys.h.
+ * original: keys of the original, and of Spring under it, that have no row in keys.h; and those that had one.
  *
  * People bring the files that they have: what is below a name of the original or of Spring never stops a start, known
- * or not. It is named in the log at start, once, where ignoring it does something else than was asked for as a warning.
- * Refused is only what would open a door (no TLS) or is a second way to say where the database is.
+ * or not, nor does a former key of ours. It is named in the log at start, once, where ignoring it does something else
+ * than was asked for as a warning. Refused is only what would open a door (no TLS) or is a second way to say where the
+ * database is.
  */
 #ifndef CONFIG_ORIGINAL_H
 #define CONFIG_ORIGINAL_H

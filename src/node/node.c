@@ -27,7 +27,10 @@
 #include <string.h>
 
 #define CRON_YEARS 100
+#define DISPATCH_THREADS 2
+#define PER_ADDRESS_MAX 64    /* requests under way at one executor */
 #define FIRES_WAIT_MAX 200000 /* for connections to their executors; what is more fails */
+#define RESULTS_MAX 200000    /* that are not yet written; half of them may wait for their callbacks */
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
@@ -89,7 +92,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
     enum err e = ERR_OK;
 
     counters_set(&node->counters, COUNTER_DISPATCH_QUEUE_MAX, FIRES_WAIT_MAX);
-    counters_set(&node->counters, COUNTER_RESULTS_QUEUE_MAX, config->results_queue_max);
+    counters_set(&node->counters, COUNTER_RESULTS_QUEUE_MAX, RESULTS_MAX);
     if (config->java_guard)
         e = guard_create(node->store, node->incarnation, node->clock, &node->counters, &node->guard, ec);
     else
@@ -128,14 +131,14 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = results_create(&(struct results_opts){.watch = node->watch,
                                                   .store = node->store,
-                                                  .waiting_max = (size_t)config->results_queue_max / 2,
+                                                  .waiting_max = RESULTS_MAX / 2,
                                                   .incarnation = node->incarnation},
                            node->clock, &node->counters, &node->results, ec);
     if (!e)
-        e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
-                                                    .per_address = (int)config->dispatch_per_address,
+        e = dispatch_create(&(struct dispatch_opts){.threads = DISPATCH_THREADS,
+                                                    .per_address = PER_ADDRESS_MAX,
                                                     .queue_max = FIRES_WAIT_MAX,
-                                                    .results_max = (size_t)config->results_queue_max,
+                                                    .results_max = RESULTS_MAX,
                                                     .bean_only = config->glue == CONFIG_GLUE_BEAN_ONLY,
                                                     .node_name = node->name,
                                                     .admin_ip = node->ip,

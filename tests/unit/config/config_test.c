@@ -162,9 +162,6 @@ static void defaults_hold_where_nothing_is_given(void **state)
     assert_int_equal(c->lock_max_hold_ms, 600000);
     assert_string_equal(c->node_name, "");
     assert_string_equal(c->time_zone, "");
-    assert_int_equal(c->dispatch_threads, 2);
-    assert_int_equal(c->dispatch_per_address, 64);
-    assert_int_equal(c->results_queue_max, 200000);
     assert_int_equal(c->log_level, LOG_INFO);
     assert_null(config_get_source(c, "no.such.key"));
     config_destroy(c);
@@ -331,8 +328,16 @@ static void keys_of_others_are_named_once_and_stop_nothing(void **state)
         "debug=true",
     };
     static const char *const warned[] = {
-        "spring.profiles.include=x", "spring.profiles.group.a=b", "spring.config.import=optional:file:x",
-        "spring.config.name=other",  "spring.config.location=x",  "spring.application.json={\"server.port\":1}",
+        "spring.profiles.include=x",
+        "spring.profiles.group.a=b",
+        "spring.config.import=optional:file:x",
+        "spring.config.name=other",
+        "spring.config.location=x",
+        "spring.application.json={\"server.port\":1}",
+        "shardwheel.dispatch.threads=4",
+        "shardwheel.dispatch.queue-max=200000",
+        "shardwheel.dispatch.per-address=x",
+        "shardwheel.results.queue-max=",
     };
     struct buf text = {0};
     struct config *c;
@@ -363,8 +368,10 @@ static void keys_of_others_are_named_once_and_stop_nothing(void **state)
 
     /* Of the environment only what asks for something; the rest of it is not ours to judge. */
     c = load(ARGS(URL), ENV("SPRING_CONFIG_IMPORT=x", "SPRING_CONFIG_NAME=y", "SPRING_APPLICATION_JSON={}",
-                            "SERVER_SSL_ENABLED=false", "SERVER_SSL_KEY_STORE=x", "INFO_X=1", "SERVER_NAME=x"));
-    assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 3);
+                            "SERVER_SSL_ENABLED=false", "SERVER_SSL_KEY_STORE=x", "INFO_X=1", "SERVER_NAME=x",
+                            "SHARDWHEEL_DISPATCH_THREADS=4"));
+    assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 4);
+    check_note(c, CONFIG_NOTE_WARNING, "shardwheel.dispatch.threads (environment SHARDWHEEL_DISPATCH_THREADS): ");
     check_note(c, CONFIG_NOTE_WARNING,
                "spring.config.import (environment SPRING_CONFIG_IMPORT): \"x\" is not imported");
     check_note(c, CONFIG_NOTE_WARNING, "spring.config.name (environment SPRING_CONFIG_NAME): not followed");
