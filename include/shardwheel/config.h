@@ -286,7 +286,6 @@ struct config {
     char *oidc_title;
     char *oidc_redirect_uri;
     char *oidc_ca;
-    int64_t oidc_skew_ms;
 
     /* See directory.h. */
     char *ldap_url; /* "": none is asked */

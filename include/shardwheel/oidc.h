@@ -6,7 +6,7 @@
  * Trust       Comes from the issuer that the operator named: its discovery document must say the same issuer, its keys
  *             are fetched from where that says, all by https (plain http on a loopback address alone). A token is good
  *             when it is signed by one of these keys by RS, PS or ES (never HS, never "none"), is of that issuer, for
- *             this client, has the nonce of the login that asked for it, and its times fit by `skew_ms`.
+ *             this client, has the nonce of the login that asked for it, and its times fit by OIDC_SKEW_S.
  * Keys        Are fetched when a token names one that is not known, every ten seconds at most, and every hour: so a new
  *             key counts at once, one that was taken away within the hour.
  * Threads     Any. A call waits for the provider, OIDC_WAIT_MS for each request, of which a login has four at most.
@@ -23,6 +23,7 @@ struct oidc;
 struct resolver;
 
 #define OIDC_WAIT_MS 8000
+#define OIDC_SKEW_S 60 /* by which the clocks may differ */
 #define OIDC_GROUPS_MAX 2000
 #define OIDC_TEXT_MAX 1000                  /* bytes of URLs and names */
 #define OIDC_CALLBACK "/auth/oidc/callback" /* with it a redirect URI ends */
@@ -35,7 +36,6 @@ struct oidc_opts {
     const char *groups_claims; /* between commas: all of them count; a '.' goes into objects */
     const char *redirect_uri;  /* of this console; "": made of the host that the browser names */
     const char *ca;            /* PEM file; "": the system's */
-    int64_t skew_ms;           /* by which the clocks may differ */
     int64_t wait_ms;           /* for an answer; 0: OIDC_WAIT_MS */
 };
 
@@ -106,7 +106,7 @@ enum oidc_finding {
     OIDC_FINDING_ENDPOINTS,   /* a page that is needed is missing, or is not https */
     OIDC_FINDING_KEYS,        /* no key that could sign a token */
     OIDC_FINDING_CLIENT,      /* it does not take client id and secret */
-    OIDC_FINDING_CLOCK,       /* its clock and ours differ by more than skew_ms */
+    OIDC_FINDING_CLOCK,       /* its clock and ours differ by more than OIDC_SKEW_S */
 };
 /* Asks the provider, three times at most. `tell` is called with each finding and a sentence. */
 void oidc_examine(struct oidc *o, void (*tell)(void *arg, enum oidc_finding finding, const char *text), void *arg);

@@ -258,8 +258,6 @@ enum {
       "Empty: made of the host name that the browser uses.")                                                           \
     X(OIDC, "shardwheel.oidc.ca", oidc_ca, TEXT, "", "", 0, 1000, 0,                                                   \
       "PEM file with the CA certificates for the provider. Empty: those of the system.")                               \
-    X(OIDC, "shardwheel.oidc.clock-skew", oidc_skew_ms, DURATION, "ms", "60s", 0, 10 * MINUTE_MS, 0,                   \
-      "Difference that the clocks of the provider and of this node may have.")                                         \
     X(LDAP, "shardwheel.ldap.url", ldap_url, TEXT, "", "", 0, 1000, 0,                                                 \
       "LDAP server or Active Directory that logs people in, such as ldaps://ldap.example.org. Several, "               \
       "separated by spaces: the next one is asked if one does not answer. Empty: none.")                               \

@@ -50,6 +50,7 @@ static const struct original_row rows[] = {
     {"shardwheel.dispatch.per-address", ORIGINAL_WARNED,
      "an executor gets up to 64 requests at a time, and 4 while it is slow"},
     {"shardwheel.results.queue-max", ORIGINAL_WARNED, "200,000 results can wait to be written"},
+    {"shardwheel.oidc.clock-skew", ORIGINAL_WARNED, "the clocks of the provider and of a node may differ by 60 s"},
 
     {"spring.datasource.hikari.", ORIGINAL_PRESUMED, "the pool has only a size and a timeout"},
     {"spring.datasource.", ORIGINAL_PRESUMED, "internal to Spring"},

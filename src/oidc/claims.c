@@ -28,12 +28,12 @@ static enum err check_times(const struct document *c, const struct claims_wanted
 
     if (!document_get_time(c, "exp", &ends_s) || !document_get_time(c, "iat", &issued_s))
         return err_set(ec, ERR_INPUT, "it does not say when it was issued, or until when it is valid (iat, exp)");
-    if (w->now_s - w->skew_s >= ends_s)
+    if (w->now_s - OIDC_SKEW_S >= ends_s)
         return err_set(ec, ERR_INPUT, "it expired %" PRId64 " s ago by this node's clock (exp)", w->now_s - ends_s);
-    if (issued_s > w->now_s + w->skew_s)
+    if (issued_s > w->now_s + OIDC_SKEW_S)
         return err_set(ec, ERR_INPUT, "it was issued %" PRId64 " s ahead of this node's clock (iat): one is wrong",
                        issued_s - w->now_s);
-    if (document_get_time(c, "nbf", &begins_s) && begins_s > w->now_s + w->skew_s)
+    if (document_get_time(c, "nbf", &begins_s) && begins_s > w->now_s + OIDC_SKEW_S)
         return err_set(ec, ERR_INPUT, "it is not valid yet by this node's clock (nbf)");
     return ERR_OK;
 }

@@ -8,7 +8,7 @@
 
 struct claims_wanted {
     const char *issuer, *client_id, *nonce;
-    int64_t now_s, skew_s;
+    int64_t now_s;
 };
 /* ERR_INPUT says what is wrong, without the values of secrets. */
 MUST_CHECK enum err claims_check(const struct document *claims, const struct claims_wanted *wanted, struct errctx *ec);

@@ -38,13 +38,13 @@ static void examine_keys(const struct examiner *x, const struct oidc_places *pla
 
 static void examine_clock(const struct examiner *x, const struct fetch_answer *answer)
 {
-    int64_t ahead_s = answer->date_s - clock_wall_ms(x->o->clock) / 1000, skew_s = x->o->opts.skew_ms / 1000;
+    int64_t ahead_s = answer->date_s - clock_wall_ms(x->o->clock) / 1000;
     struct errctx ec;
 
-    if (answer->date_s < 0 || (ahead_s <= skew_s + 1 && -ahead_s <= skew_s + 1))
+    if (answer->date_s < 0 || (ahead_s <= OIDC_SKEW_S + 1 && -ahead_s <= OIDC_SKEW_S + 1))
         return;
-    err_set(&ec, ERR_INPUT, "the provider's clock is %" PRId64 " s %s this machine's, and %" PRId64 " s are allowed",
-            ahead_s > 0 ? ahead_s : -ahead_s, ahead_s > 0 ? "ahead of" : "behind", skew_s);
+    err_set(&ec, ERR_INPUT, "the provider's clock is %" PRId64 " s %s this machine's, and %d s are allowed",
+            ahead_s > 0 ? ahead_s : -ahead_s, ahead_s > 0 ? "ahead of" : "behind", OIDC_SKEW_S);
     x->tell(x->arg, OIDC_FINDING_CLOCK, ec.text);
 }
 

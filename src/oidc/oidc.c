@@ -31,8 +31,7 @@ bool oidc_load_opts(const struct config *config, struct oidc_opts *out)
                               .name_claims = config->oidc_name_claims,
                               .groups_claims = config->oidc_groups_claims,
                               .redirect_uri = config->oidc_redirect_uri,
-                              .ca = config->oidc_ca,
-                              .skew_ms = config->oidc_skew_ms};
+                              .ca = config->oidc_ca};
     return config->oidc_issuer[0] != '\0';
 }
 
@@ -257,8 +256,7 @@ static enum err read_token(struct oidc *o, const struct oidc_places *places, con
     struct claims_wanted wanted = {.issuer = o->opts.issuer,
                                    .client_id = o->opts.client_id,
                                    .nonce = flow->nonce,
-                                   .now_s = clock_wall_ms(o->clock) / 1000,
-                                   .skew_s = o->opts.skew_ms / 1000};
+                                   .now_s = clock_wall_ms(o->clock) / 1000};
     struct buf text = {0};
     struct document *claims = NULL;
     enum err e = verify(o, places, token, &text, fault, ec);

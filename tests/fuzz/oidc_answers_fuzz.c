@@ -355,8 +355,7 @@ static void log_in(enum signer by)
                              .name_claims = "preferred_username,email",
                              .groups_claims = "groups,realm_access.roles",
                              .redirect_uri = "",
-                             .ca = "",
-                             .skew_ms = 1000 * SKEW_S};
+                             .ca = ""};
     struct oidc_answer answer = {.code = head[4] & 2 ? NULL : "c",
                                  .iss = fields[FIELD_ISS][0] ? fields[FIELD_ISS] : NULL,
                                  .error = fields[FIELD_ERROR][0] ? fields[FIELD_ERROR] : NULL};

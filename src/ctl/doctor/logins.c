@@ -23,7 +23,7 @@ static void tell(void *arg, enum oidc_finding finding, const char *text)
         [OIDC_FINDING_KEYS] = {"oidc_keys", "Let the provider sign tokens by RS256 or ES256."},
         [OIDC_FINDING_CLIENT] = {"oidc_client",
                                  "Set shardwheel.oidc.client-id and client-secret to those of this client there."},
-        [OIDC_FINDING_CLOCK] = {"oidc_clock", "Let both clocks be set by NTP, or set shardwheel.oidc.clock-skew."},
+        [OIDC_FINDING_CLOCK] = {"oidc_clock", "Let both clocks be set by NTP."},
     };
     struct doctor *d = arg;
 

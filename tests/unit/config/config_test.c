@@ -338,6 +338,7 @@ static void keys_of_others_are_named_once_and_stop_nothing(void **state)
         "shardwheel.dispatch.queue-max=200000",
         "shardwheel.dispatch.per-address=x",
         "shardwheel.results.queue-max=",
+        "shardwheel.oidc.clock-skew=2m",
     };
     struct buf text = {0};
     struct config *c;

@@ -269,7 +269,7 @@ static void claims_are_for_us_and_for_now(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct claims_wanted wanted = {"https://p", "me", "n1", cases[i].now_s, 60};
+        struct claims_wanted wanted = {"https://p", "me", "n1", cases[i].now_s};
         struct document *d = document_parse(cases[i].claims);
         struct errctx problem = {{0}};
 
@@ -342,7 +342,7 @@ static void issuers_are_https_or_this_machine(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct oidc_opts opts = {cases[i].issuer, "me", "", "", "", "", "", "", 0, 0};
+        struct oidc_opts opts = {cases[i].issuer, "me", "", "", "", "", "", "", 0};
         struct oidc *o = NULL;
         struct errctx problem = {{0}};
 
@@ -376,7 +376,7 @@ static void redirect_uris_end_with_the_callback(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct oidc_opts opts = {"https://login.example.com", "me", "", "", "", "", cases[i].uri, "", 0, 0};
+        struct oidc_opts opts = {"https://login.example.com", "me", "", "", "", "", cases[i].uri, "", 0};
         struct oidc *o = NULL;
         struct errctx problem = {{0}};
         enum err e = oidc_create(&opts, NULL, clock_system(), &o, &problem);
