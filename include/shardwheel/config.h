@@ -244,7 +244,6 @@ struct config {
     char *server_context_path; /* "" for the root, else begins with '/' and does not end with it */
     char *http_bind;           /* IP address, IPv6 without brackets; empty: all addresses */
     int64_t http_threads;
-    int64_t http_max_body; /* bytes */
     enum config_dialect console_dialect;
     char *console_web_dir;
     char *login_proxy_header;   /* "": none */

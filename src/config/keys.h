@@ -43,8 +43,6 @@ enum {
     X(SERVER, "shardwheel.http.threads", http_threads, INT, "threads", "64", 4, 512, 0,                                \
       "Threads that answer HTTP requests. A quarter of them is for the console. Idle and slow "                        \
       "connections use no thread.")                                                                                    \
-    X(SERVER, "shardwheel.http.max-body", http_max_body, SIZE, "bytes", "64m", 1 * MEBI, 1024 * MEBI, 0,               \
-      "Maximum size of a request body. Batches of callbacks can have 12 MB.")                                          \
     X(SERVER, "shardwheel.http.trusted-networks", http_trusted_networks, NETWORKS, "", "", 0, 4000, 0,                 \
       "Networks of reverse proxies, such as 10.0.0.0/8,fd00::/8. X-Forwarded-For, -Proto and -Host are "               \
       "used only in requests from these networks. Empty: never.")                                                      \

@@ -15,7 +15,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define CALLS_MAX 16 /* executors that people wait for at once: logs and kills */
+#define CALLS_MAX 16                        /* executors that people wait for at once: logs and kills */
+#define BODY_MAX ((size_t)64 * 1024 * 1024) /* of a request: a batch of callbacks may have 12 MB */
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
@@ -143,7 +144,7 @@ enum err node_start_http(struct node *node, struct errctx *ec)
                                         .context_path = config->server_context_path,
                                         .threads = (int)config->http_threads,
                                         .waits = node->directory ? DIRECTORY_ASKS_MAX : 0,
-                                        .max_body = (size_t)config->http_max_body,
+                                        .max_body = BODY_MAX,
                                         .tls = node->tls,
                                         .hsts_ms = config->hsts_ms,
                                         .trusted_networks = config->http_trusted_networks,

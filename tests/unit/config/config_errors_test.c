@@ -89,7 +89,7 @@ static void bad_values_are_named_with_place_and_expectation(void **state)
     check_file_error("shardwheel.zookeeper.servers=a:b",
                      "got \"a:b\", \"a:b\" is no host:port; expected host:port,host:port");
     check_file_error("shardwheel.zookeeper.base-path=/", "it must not be empty; expected a path");
-    check_file_error("shardwheel.http.max-body=big", "expected a size from 1m to 1g, such as 512k or 64m");
+    check_file_error("shardwheel.kept-logs-size=big", "expected a size from 4k to 1m, such as 512k or 64m");
     check_file_error("shardwheel.schema.auto=2", "shardwheel.schema.auto: got \"2\", expected on or off");
     check_file_error("shardwheel.log.level=loud", "expected error, warn, info or debug");
     check_file_error("shardwheel.coordination=x", "expected auto, zookeeper or standalone");

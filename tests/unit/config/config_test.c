@@ -145,7 +145,6 @@ static void defaults_hold_where_nothing_is_given(void **state)
     assert_string_equal(c->server_context_path, "");
     assert_string_equal(c->http_bind, "");
     assert_int_equal(c->http_threads, 64);
-    assert_int_equal(c->http_max_body, 64 << 20);
     assert_string_equal(c->datasource_username, "");
     assert_string_equal(c->datasource_password, "");
     assert_int_equal(c->datasource_max_sessions, 30);
@@ -334,6 +333,7 @@ static void keys_of_others_are_named_once_and_stop_nothing(void **state)
         "spring.config.name=other",
         "spring.config.location=x",
         "spring.application.json={\"server.port\":1}",
+        "shardwheel.http.max-body=1g",
         "shardwheel.dispatch.threads=4",
         "shardwheel.dispatch.queue-max=200000",
         "shardwheel.dispatch.per-address=x",

@@ -121,7 +121,7 @@ static void durations(void **state)
 
 static void sizes(void **state)
 {
-    static const char key[] = "shardwheel.http.max-body";
+    static const char key[] = "shardwheel.kept-logs-total";
 
     (void)state;
     check_number(key, "512", 512);
@@ -272,9 +272,9 @@ static void values_are_written_in_their_shortest_form(void **state)
         {"shardwheel.lock.max-hold", 60000, "1m"},
         {"shardwheel.lock.max-hold", 5400000, "90m"},
         {"shardwheel.lock.max-hold", 172800000, "2d"},
-        {"shardwheel.http.max-body", 1000, "1000"},
-        {"shardwheel.http.max-body", 3 * 1024, "3k"},
-        {"shardwheel.http.max-body", 1 << 30, "1g"},
+        {"shardwheel.kept-logs-total", 1000, "1000"},
+        {"shardwheel.kept-logs-total", 3 * 1024, "3k"},
+        {"shardwheel.kept-logs-total", 1 << 30, "1g"},
         {"shardwheel.schema.auto", 0, "off"},
         {"shardwheel.log.level", LOG_DEBUG, "debug"},
         {"shardwheel.coordination", CONFIG_COORDINATION_STANDALONE, "standalone"},
