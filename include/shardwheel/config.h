@@ -309,7 +309,6 @@ struct config {
     int64_t kept_logs_size;    /* bytes of one */
     int64_t kept_logs_total;   /* ... of all */
     int64_t kept_logs_days;
-    int64_t kept_logs_per_second; /* that a node fetches */
 
     enum log_level log_level;   /* reloadable */
     char *log_levels;           /* of areas, AREA=LEVEL,...; reloadable */

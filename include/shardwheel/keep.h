@@ -48,7 +48,6 @@ struct keep_opts {
     struct access_box *access;     /* with what executors are asked; set before the start */
     enum kept_which which;         /* of jobs that do not say it */
     size_t text_max;               /* bytes of one text */
-    int per_second;                /* logs that are fetched */
     bool (*is_sending)(void *arg); /* fires that are due go out; any thread; may be NULL */
     void *arg;
 };

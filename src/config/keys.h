@@ -308,8 +308,6 @@ enum {
       "Maximum size of all kept logs, compressed. The oldest are deleted.")                                            \
     X(KEPT, "shardwheel.kept-logs-days", kept_logs_days, INT, "days", "30", 1, 36500, 0,                               \
       "Days to keep them. They are deleted with their log row, if that is earlier.")                                   \
-    X(KEPT, "shardwheel.kept-logs-per-second", kept_logs_per_second, INT, "logs", "200", 1, 10000, 0,                  \
-      "Maximum number of logs that a node fetches per second. What is more is not kept, and counted.")                 \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
       "Log lines of this level and above are written to stderr.")                                                      \
     X(LOG, "shardwheel.log.levels", log_levels, LEVELS, "", "", 0, 1000, KEY_RELOADABLE,                               \

@@ -52,6 +52,7 @@ static const struct original_row rows[] = {
      "an executor gets up to 64 requests at a time, and 4 while it is slow"},
     {"shardwheel.results.queue-max", ORIGINAL_WARNED, "200,000 results can wait to be written"},
     {"shardwheel.oidc.clock-skew", ORIGINAL_WARNED, "the clocks of the provider and of a node may differ by 60 s"},
+    {"shardwheel.kept-logs-per-second", ORIGINAL_WARNED, "a node fetches up to 200 logs per second"},
 
     {"spring.datasource.hikari.", ORIGINAL_PRESUMED, "the pool has only a size and a timeout"},
     {"spring.datasource.", ORIGINAL_PRESUMED, "internal to Spring"},

@@ -15,6 +15,9 @@
 #define LOOK_MAX 1000     /* runs that are looked up at once */
 #define LOOK_AFTER_MS 300 /* by then the row has the address that its fire went to */
 #define LEVEL_MS 10000    /* between two looks at what jobs want */
+#define FETCHES_PER_S 200
+#define TOKENS_MAX (FETCHES_PER_S * 1000)
+#define TOKEN_MS (1 + 1000 / FETCHES_PER_S) /* by then there is one more */
 #define WRITE_AFTER_MS 200
 #define WRITE_AT 64                           /* texts that are written at once */
 #define PACKED_MAX (WRITE_AT + FETCHES_MAX)   /* that wait to be written */
@@ -259,10 +262,8 @@ static void take_offers(struct keep *k, int64_t now_mono_ms, bool stopping)
 
 static void take_tokens(struct keep *k, int64_t now_mono_ms)
 {
-    int64_t most = (int64_t)k->opts.per_second * 1000;
-
-    k->tokens += (now_mono_ms - k->tokens_mono_ms) * k->opts.per_second;
-    k->tokens = k->tokens > most ? most : k->tokens;
+    k->tokens += (now_mono_ms - k->tokens_mono_ms) * FETCHES_PER_S;
+    k->tokens = k->tokens > TOKENS_MAX ? TOKENS_MAX : k->tokens;
     k->tokens_mono_ms = now_mono_ms;
 }
 
@@ -290,8 +291,8 @@ static int64_t get_wait_ms(const struct keep *k, int64_t now_mono_ms, bool held)
         until_ms = k->look_mono_ms;
     if (k->packed_count > 0 && k->write_mono_ms < until_ms)
         until_ms = k->write_mono_ms;
-    if (k->lanes.waiting > 0 && k->tokens < 1000 && now_mono_ms + 1 + 1000 / k->opts.per_second < until_ms)
-        until_ms = now_mono_ms + 1 + 1000 / k->opts.per_second;
+    if (k->lanes.waiting > 0 && k->tokens < 1000 && now_mono_ms + TOKEN_MS < until_ms)
+        until_ms = now_mono_ms + TOKEN_MS;
     return until_ms > now_mono_ms ? until_ms - now_mono_ms : 0;
 }
 

@@ -78,7 +78,6 @@ static enum err start_keep(struct node *node, struct errctx *ec)
                                             .access = &node->access,
                                             .which = config->kept_logs,
                                             .text_max = (size_t)config->kept_logs_size,
-                                            .per_second = (int)config->kept_logs_per_second,
                                             .is_sending = is_sending,
                                             .arg = node},
                         node->clock, &node->counters, &node->keep, ec);

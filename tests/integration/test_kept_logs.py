@@ -182,8 +182,9 @@ def test_a_flood_of_failures_is_dropped_and_counted(world):
     """Far more ends than are kept: the node answers all of them, keeps some, counts the rest, and stops in time."""
     executor = world.executor(paths=PATHS)
     executor.replies["/log"] = page("text\n", 1)
+    executor.replies["/log"].before = lambda request: time.sleep(0.05)  # two at a time: 40 logs per second
     group = world.group(executor)
-    node = world.node(keys={**FAILED, "shardwheel.kept-logs-per-second": "20"})
+    node = world.node(keys=FAILED)
     job = world.tables.add_job(group, "plain", trigger_status=0)
     ids = [world.tables.add_log(job, job_group=group, executor_address=executor.address) for _ in range(3000)]
     for at in range(0, len(ids), 500):

@@ -339,6 +339,7 @@ static void keys_of_others_are_named_once_and_stop_nothing(void **state)
         "shardwheel.dispatch.per-address=x",
         "shardwheel.results.queue-max=",
         "shardwheel.oidc.clock-skew=2m",
+        "shardwheel.kept-logs-per-second=20",
     };
     struct buf text = {0};
     struct config *c;
