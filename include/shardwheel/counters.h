@@ -123,11 +123,11 @@
     X(LOG_ROWS_CLEANED, COUNTER, "shardwheel_log_rows_cleaned_total", "", "Old log rows deleted by this node.")        \
     X(LOG_CLEANING, GAUGE_MS, "shardwheel_log_cleaning_seconds", "",                                                   \
       "Time since when the current deletion of old log rows runs or fails; 0 if there is none.")                       \
-    X(EVENTS_SENT, COUNTER, "shardwheel_events_sent_total", "", "Events that webhooks have taken.")                    \
+    X(EVENTS_SENT, COUNTER, "shardwheel_events_sent_total", "", "Events that webhooks have accepted.")                 \
     X(EVENTS_FAILED, COUNTER, "shardwheel_events_failed_total", "",                                                    \
       "Tries to send an event that failed; it is tried again.")                                                        \
     X(EVENTS_GIVEN_UP, COUNTER, "shardwheel_events_given_up_total", "",                                                \
-      "Events that no webhook has taken for a day, or that were too many.")                                            \
+      "Events that no webhook has accepted for a day, or that were too many.")                                         \
     X(EVENTS_WAITING, GAUGE, "shardwheel_events_waiting", "",                                                          \
       "Events that wait to be sent. Only on the node that sends them; 0 on others.")                                   \
     X(KEPT_LOGS, COUNTER, "shardwheel_kept_logs_total", "result=\"kept\"",                                             \
