@@ -58,20 +58,6 @@ CHILDREN = {"export": ["mail", "archive"], "price": ["stock"]}
 TAGS = {"sync": "orders,critical", "capture": "payments,critical", "rates": "finance", "export": "finance,nightly",
         "price": "nightly", "cleanup": "nightly", "fraud": "critical", "stock": "inventory", "parcels": "inventory"}
 
-GLUE = ["""#!/bin/bash
-# Removes what uploads have left behind.
-find /var/tmp/uploads -type f -mtime +7 -delete
-echo "done"
-""", """#!/bin/bash
-# Removes what uploads have left behind.
-set -euo pipefail
-days=${1:-7}
-before=$(du -sm /var/tmp/uploads | cut -f1)
-find /var/tmp/uploads -type f -mtime +"$days" -delete
-after=$(du -sm /var/tmp/uploads | cut -f1)
-echo "freed $((before - after)) MB"
-"""]
-
 BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10000, 20000, 60000]
 
 
@@ -105,7 +91,6 @@ class Place:
             tables.execute("UPDATE xxl_job_info SET child_jobid = %s WHERE id = %s",
                            (",".join(str(self.jobs[child]) for child in children), self.jobs[parent]))
         self._add_people()
-        self._add_glue()
 
     def _add_job(self, key, name, app, handler, cron, every, behind, _, more):
         columns = {"job_desc": name, **more}
@@ -138,16 +123,6 @@ class Place:
             self.tables.insert("xxl_job_user", {
                 "id": number, "username": name, "password": hashed, "role": role, "permission": groups})
 
-    def _add_glue(self):
-        job = self.jobs["cleanup"]
-        for source, remark, days in zip(GLUE, ("first version", "say how much was freed"), (40, 2)):
-            at = datetime_text(self.now - days * DAY)
-            self.tables.insert("xxl_job_logglue", {
-                "job_id": job, "glue_type": "GLUE_SHELL", "glue_source": source, "glue_remark": remark,
-                "add_time": at, "update_time": at})
-            self.tables.execute("UPDATE xxl_job_info SET glue_source = %s, glue_remark = %s, glue_updatetime = %s "
-                                "WHERE id = %s", (source, remark, at, job))
-
     # ---- what needs the tables of the nodes --------------------------------------------------------------------------
 
     def add_past(self):
@@ -157,7 +132,6 @@ class Place:
             self.tables.insert("shardwheel_role", {"user_id": self.users[name], "role": role, "job_groups": None})
         self._add_runs()
         self._add_changes()
-        self._add_tokens()
         self._add_alarms()
 
     def _add_runs(self):
@@ -288,16 +262,6 @@ class Place:
         bulk(self.tables, "shardwheel_event", "at_ms,until_ms,kind,node,shard,job_id,job_group,detail,data_json",
              [(ms, ms + 720000, "database-away", "node-a", None, None, 0,
                "The database could not be reached for 720 s.", None)])
-
-    def _add_tokens(self):
-        ms = self.now * 1000
-        for name, who, scopes, days_old, ends, used in (
-                ("deploy pipeline", "ann", "read,run", 60, 9, 300), ("grafana", "mia", "read", 120, None, 14),
-                ("month-end script", "tom", "read,run,write", 30, 150, 86400 * 3)):
-            self.tables.insert("shardwheel_token", {
-                "hash": hashlib.sha256(name.encode()).hexdigest(), "name": name, "user_id": self.users[who],
-                "scopes": scopes, "created_ms": ms - days_old * DAY * 1000,
-                "expires_ms": ms + ends * DAY * 1000 if ends else None, "used_ms": ms - used * 1000})
 
     def _add_alarms(self):
         ms = self.now * 1000
