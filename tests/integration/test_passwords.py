@@ -25,11 +25,6 @@ def java_lets_in(world, name, password):
     return column(world, name) == digest(world.tables.family, password)
 
 
-def java_takes_cookie(world, name, secret):
-    """As 2.x: the cookie has the column."""
-    return world.tables.family < "3.2" and column(world, name) == secret
-
-
 def hashes(world):
     return {row["username"]: row["hash"] for row in world.tables.rows(
         "SELECT u.username, p.hash FROM shardwheel_password p JOIN xxl_job_user u ON u.id = p.user_id "

@@ -13,7 +13,6 @@ NATURAL = {family: max(dialect for dialect, first in FIRST_FAMILIES.items() if s
            for family in schemas.FAMILIES}
 COOKIES = {"A": "XXL_JOB_LOGIN_IDENTITY", "B": "xxl_job_login_token", "C": "xxl_job_login_token",
            "D": "xxl_job_login_token"}
-LOGIN_PAGES = {"A": "/toLogin", "B": "/auth/login", "C": "/auth/login", "D": "/auth/login"}
 NO_ROLE = "permission limit, current login-user does not have role:ADMIN"
 JOB = {"jobGroup": "$g1", "jobDesc": "a job", "author": "me", "scheduleType": "CRON",
        "scheduleConf": "0 0 0 1 1 ? 2099", "misfireStrategy": "DO_NOTHING", "executorRouteStrategy": "FIRST",

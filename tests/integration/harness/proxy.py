@@ -162,10 +162,6 @@ class Proxy:
         self._spoil = None
         _Loop.run(self._set("pass"))
 
-    def retarget(self, port):
-        """Connections from now on go to another port."""
-        self.target_port = port
-
     async def _close(self):
         self._open.set()
         self._server.close()

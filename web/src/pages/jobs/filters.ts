@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** filters: those of the list of jobs: in the address bar, and as the server takes them. Pure. */
 import type { paths } from '@/api/schema'
-import type { Schemas } from '@/api/client'
 import { choiceField, numberField, textField, type Fields } from '@/model/filters'
 
 export const SORTS = ['id', 'name', 'next', 'last', 'failures'] as const
@@ -28,7 +27,6 @@ export const jobFields: Fields<JobFilters> = {
   sort: choiceField(SORTS, 'id'),
 }
 type JobQuery = NonNullable<paths['/api/v1/jobs']['get']['parameters']['query']>
-export type BatchFilter = NonNullable<Schemas['Batch']['filter']>
 
 /** What narrows the list, without its order. */
 export function queryOf(f: JobFilters): JobQuery {
