@@ -79,8 +79,6 @@ int coord_count_held(struct coord *c);
 /* After coord_drain: nobody is there to take what this node had; see there. Nodes may turn out to be dead, so false may
  * become true. */
 bool coord_is_last(struct coord *c);
-/* Live nodes as seen by this one, 1 when standalone. */
-int coord_count_nodes(struct coord *c);
 bool coord_is_connected(struct coord *c);
 void coord_stop(struct coord *c); /* closes the session: what is still held is released by the server */
 void coord_join(struct coord *c);

@@ -171,7 +171,6 @@ static bool propose(struct agreed *a, const struct asking *by)
     /* Also where it was made while the answer was on its way. */
     if (a->primary_stale || !a->has_decision || a->next_reads != a->reads) {
         a->wants_decision = false;
-        a->has_refused = true;
         return false;
     }
     write_decision(&a->next, text, sizeof text);
@@ -276,11 +275,10 @@ static void on_primary(struct agreed *a, const struct zk_answer *answer, int64_t
     a->is_fresh = a->is_present;
 }
 
-static void on_proposed(struct agreed *a, const struct zk_answer *answer)
+static void on_proposed(struct agreed *a)
 {
     a->wants_decision = false;
     a->primary_stale = true; /* what stands there is read, whoever has written it */
-    a->has_refused = answer->result != ZK_OK;
 }
 
 static void on_own(struct agreed *a, const struct zk_answer *answer)
@@ -312,7 +310,7 @@ void agreed_on_answer(struct agreed *a, const struct zk_answer *answer, int64_t 
     case STEP_CREATE: on_created(a, answer); break;
     case STEP_OWNER: on_owner(a, answer, now_mono_ms); break;
     case STEP_OWN: on_own(a, answer); break;
-    case STEP_PROPOSE: on_proposed(a, answer); break;
+    case STEP_PROPOSE: on_proposed(a); break;
     case STEP_PRIMARY: on_primary(a, answer, now_mono_ms); break;
     case STEP_LIST:
         if (answer->result == ZK_OK)

@@ -74,7 +74,6 @@ struct agreed {
     char writing[120];
 
     bool wants_decision; /* `next` is to be written over `version` */
-    bool has_refused;    /* out: it was not, or nobody knows; the caller reads the decision anew, and clears this */
     struct decision next;
     uint64_t next_reads; /* what `next` was made from: it is written over nothing else */
 

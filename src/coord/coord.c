@@ -80,7 +80,6 @@ enum err coord_create(const struct coord_opts *opts, const struct clock *clock, 
     c->clock = clock;
     c->counters = counters;
     c->able = true;
-    c->shown.nodes = 1;
     e = copy_opts(c, opts, ec);
     if (e) {
         coord_destroy(c);
@@ -258,11 +257,6 @@ int coord_count_held(struct coord *c)
 bool coord_is_last(struct coord *c)
 {
     return get_view(c).last;
-}
-
-int coord_count_nodes(struct coord *c)
-{
-    return get_view(c).nodes;
 }
 
 bool coord_is_connected(struct coord *c)

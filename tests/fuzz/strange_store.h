@@ -58,7 +58,6 @@ static inline void set_features(struct store *st, unsigned bits)
         strcpy(st->features.log_job_id_name, "i_job");
         strcpy(st->features.log_group_name, "i_group");
         strcpy(st->features.log_trigger_time_name, "i_time");
-        st->features.log_handle_code_index = st->features.log_trigger_time_index = true;
     }
 }
 

@@ -29,7 +29,6 @@ enum explain_state {
     EXPLAIN_UNKNOWN, /* nobody can tell whether it was sent, or how the schedule was */
     EXPLAIN_MISSING, /* it should have fired, and there is no row */
 };
-#define EXPLAIN_STATES 9
 const char *explain_state_name(enum explain_state state); /* "planned", ... */
 
 /* What an item says. Those up to WHY_FAILED tell how a row of the log stands; the others, why there is none. */

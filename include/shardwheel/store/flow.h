@@ -242,7 +242,6 @@ struct flow_request {
 /* A run under the lock of its row. */
 struct flow_run_now {
     int64_t state;      /* of enum flow_run_state */
-    bool is_looked_at;  /* it is open, or will be */
     int64_t step_state; /* of the request's step; FLOW_WAITING where it has no row */
 };
 /* An error ends the transaction and is returned. */

@@ -20,8 +20,6 @@ struct store_features {
     bool user_token;
     int user_password_len;
     bool registry_unique;
-    bool log_handle_code_index; /* an index that starts with handle_code */
-    bool log_trigger_time_index;
     /* Names of indexes of xxl_job_log over that column and no other, so that their rows lie in the order of id; "" when
      * there is none. Letters, digits and underscores: they may stand in a statement. */
     char log_handle_code_name[INDEX_NAME_MAX];

@@ -11,13 +11,12 @@ static enum err lock_run(struct store_session *s, const struct flow_request *req
 {
     struct db_rows *rows = NULL;
     enum err e =
-        store_query(s, &rows, ec, "SELECT state, look_ms IS NOT NULL FROM shardwheel_flow_run WHERE id = ? FOR UPDATE",
-                    request->run_id);
+        store_query(s, &rows, ec, "SELECT state FROM shardwheel_flow_run WHERE id = ? FOR UPDATE", request->run_id);
 
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_NOTFOUND, "there is no flow run %" PRId64, request->run_id);
     if (!e)
-        *now = (struct flow_run_now){.state = db_int(rows, 0), .is_looked_at = db_int(rows, 1) != 0};
+        *now = (struct flow_run_now){.state = db_int(rows, 0)};
     db_rows_destroy(rows);
     if (!e && request->step >= 0)
         e = store_number(s, FLOW_WAITING, &now->step_state, ec,

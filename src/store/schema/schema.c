@@ -240,8 +240,6 @@ enum err schema_decide(const struct schema_facts *facts, struct store_features *
         f.registry_unique = find_index(facts, "xxl_job_registry",
                                        (const char *const[]){"registry_group", "registry_key", "registry_value", NULL},
                                        INDEX_UNIQUE) != NULL;
-        f.log_handle_code_index = has_index(facts, "xxl_job_log", "handle_code", NULL);
-        f.log_trigger_time_index = has_index(facts, "xxl_job_log", "trigger_time", NULL);
         name_index(facts, "handle_code", NULL, f.log_handle_code_name);
         name_index(facts, "job_id", NULL, f.log_job_id_name);
         name_index(facts, "job_group", NULL, f.log_group_name);

@@ -77,7 +77,6 @@ static void test_all_shards_at_once(void **state)
     assert_int_equal(begin(NULL), ERR_OK);
     assert_true(wait_until(owns_all, 1000) >= 0);
     assert_int_equal(coord_count_held(nodes[0].coord), NODE_SHARDS);
-    assert_int_equal(coord_count_nodes(nodes[0].coord), 1);
     assert_true(coord_is_connected(nodes[0].coord));
     assert_int_equal(counters_get(&nodes[0].counters, COUNTER_COORD_UP), 1);
     assert_int_equal(counters_get(&nodes[0].counters, COUNTER_NODES_LIVE), 1);

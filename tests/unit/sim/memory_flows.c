@@ -367,7 +367,7 @@ enum err store_ask_flow_run(struct store_session *s, const struct flow_request *
         memory_roll_back_move(db, move);
         return err_set(ec, ERR_NOTFOUND, "there is no flow run %" PRId64, request->run_id);
     }
-    now = (struct flow_run_now){.state = run->row.state, .is_looked_at = run->is_looked_at};
+    now = (struct flow_run_now){.state = run->row.state};
     if (request->step >= 0 && request->step < MEMORY_FLOW_STEPS && run->has_step[request->step])
         now.step_state = run->steps[request->step].now.state;
     if (!is_asked(run, request)) {

@@ -427,7 +427,6 @@ static void requests_wake_the_run(void **state)
     assert_ok(store_ask_flow_run(s, &request, check, NULL, &audit, ec));
     assert_int_equal(asked.state, FLOW_RUN_FAILED);
     assert_int_equal(asked.step_state, FLOW_FAILED);
-    assert_false(asked.is_looked_at);
     assert_string_equal(test_text("SELECT CONCAT_WS('|', q.step, q.action, q.who, q.remark, r.look_ms) FROM "
                                   "shardwheel_flow_request q JOIN shardwheel_flow_run r ON r.id = q.run_id"),
                         "4|retry|ann|again|0");
@@ -439,7 +438,6 @@ static void requests_wake_the_run(void **state)
     assert_int_equal(store_ask_flow_run(s, &request, check, NULL, &audit, &why), ERR_STATE);
     wanted_error = ERR_OK;
     assert_int_equal(asked.step_state, FLOW_WAITING);
-    assert_true(asked.is_looked_at);
     request.run_id = 99;
     assert_int_equal(store_ask_flow_run(s, &request, check, NULL, &audit, &why), ERR_NOTFOUND);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_flow_request"), 1);

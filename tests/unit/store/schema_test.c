@@ -600,8 +600,8 @@ static void families_are_told_apart(void **state)
         assert_int_equal(f.user_password_len, test_is_since(family, "3.2") ? 100 : 50);
         assert_int_equal(f.registry_unique, test_is_since(family, "2.5"));
         assert_int_equal(f.param_len, test_is_since(family, "3.4") ? 65535 : 512);
-        assert_true(f.log_handle_code_index);
-        assert_true(f.log_trigger_time_index);
+        assert_string_equal(f.log_handle_code_name, "I_handle_code");
+        assert_string_equal(f.log_trigger_time_name, "I_trigger_time");
         assert_false(f.info_next_index);
         assert_true(f.own_tables);
         assert_true(f.mariadb);
@@ -655,8 +655,8 @@ static void hybrids_are_judged_by_feature(void **state)
     assert_ok(store_load_features(st, &f, ec));
     assert_string_equal(f.family, "3.4");
     assert_false(f.registry_unique);
-    assert_false(f.log_handle_code_index);
-    assert_false(f.log_trigger_time_index);
+    assert_string_equal(f.log_handle_code_name, "");
+    assert_string_equal(f.log_trigger_time_name, "");
     assert_false(f.info_next_index);
     store_destroy(st);
 }
