@@ -81,7 +81,8 @@ static int64_t find_time(const struct zone *zone, const struct civil *day, int d
                                                  .minute = minute % 60});
 }
 
-void verdict_find_deadlines(const struct zone *zone, int minute, int64_t now_s, int64_t *last_s, int64_t *before_s)
+/* The last time of day `minute` in the zone at or before now_s, and the one before it. */
+static void find_deadlines(const struct zone *zone, int minute, int64_t now_s, int64_t *last_s, int64_t *before_s)
 {
     struct civil today = zone_to_civil(zone, now_s);
     int back = find_time(zone, &today, 0, minute) > now_s;
@@ -106,7 +107,7 @@ enum verdict verdict_done(const struct zone *zone, int minute, const struct cron
 {
     int64_t last_s, before_s, due_s;
 
-    verdict_find_deadlines(zone, minute, now_s, &last_s, &before_s);
+    find_deadlines(zone, minute, now_s, &last_s, &before_s);
     due_s = find_due(zone, cron, before_s, last_s);
     if (begun_s >= (due_s < 0 ? before_s + 1 : due_s))
         return VERDICT_GOOD;

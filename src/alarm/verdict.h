@@ -32,8 +32,6 @@ bool limits_are_empty(const struct watch_limits *limits);
 /* `since_s`: when the job or the rule was changed last; success_s 0: none is known. */
 enum verdict verdict_success(int64_t bound_s, int64_t since_s, int64_t success_s, int64_t now_s);
 
-/* The last time of day `minute` in the zone at or before now_s, and the one before it. */
-void verdict_find_deadlines(const struct zone *zone, int minute, int64_t now_s, int64_t *last_s, int64_t *before_s);
 /* A success counts if it began behind the deadline before the last one, and not before the first due time since then.
  * `cron` NULL: it is due on every day; else nothing is expected for a day without a due time. `begun_s`: when the
  * success that began last did so; 0: none is known. */

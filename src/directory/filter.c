@@ -12,7 +12,8 @@ static bool is_harmless(unsigned char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-_.@,=", c));
 }
 
-void filter_put_value(struct buf *out, const char *text)
+/* As a value of RFC 4515: only letters, digits and a few harmless characters stay, every other byte is \xx. */
+static void put_value(struct buf *out, const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (is_harmless(*c))
@@ -25,7 +26,7 @@ void filter_put_value(struct buf *out, const char *text)
 static void put_or_any(struct buf *out, const char *value)
 {
     if (value)
-        filter_put_value(out, value);
+        put_value(out, value);
     else
         buf_putc(out, '*');
 }

@@ -5,9 +5,7 @@
 
 #include "shardwheel/base.h"
 
-/* As a value of RFC 4515: only letters, digits and a few harmless characters stay, every other byte is \xx. */
-void filter_put_value(struct buf *out, const char *text);
-/* The template with values for {user} and {dn}, escaped. NULL: that one stands for "*", anything. */
+/* The template with values for {user} and {dn}, escaped (RFC 4515). NULL: that one stands for "*", anything. */
 void filter_put(struct buf *out, const char *template, const char *user, const char *dn);
 /* Parentheses match, and nothing is around them. What is within is the server's to say. */
 bool filter_is_whole(const char *text);

@@ -79,7 +79,8 @@ static enum err look_at_nodes(struct others *o, struct store_session *s, struct 
 
 /* ---- edits ------------------------------------------------------------------------------------------------------- */
 
-void others_describe_edit(const struct edited_job *job, struct buf *detail, struct buf *data)
+/* The sentence of an edit, and its JSON. */
+static void describe_edit(const struct edited_job *job, struct buf *detail, struct buf *data)
 {
     buf_printf(detail, "Job %" PRId64 " was %s outside shardwheel: schedule %s %s, %s.", job->id,
                job->added ? "added" : "changed", job->type, job->conf, job->running ? "started" : "stopped");
@@ -118,7 +119,7 @@ static enum err tell_edit(struct others *o, struct store_session *s, const struc
     if (o->writes >= OTHERS_WRITES)
         return ERR_OK; /* in the next pass */
     o->writes++;
-    others_describe_edit(job, &detail, &data);
+    describe_edit(job, &detail, &data);
     if (buf_failed(&detail) || buf_failed(&data))
         e = err_set(ec, ERR_NOMEM, "out of memory for an edit of job %" PRId64, job->id);
     else

@@ -52,7 +52,4 @@ void others_forget(struct others *o); /* this node has just become the owner of 
 MUST_CHECK enum err others_step(struct others *o, struct store_session *s, const struct clock *clock, int64_t now_ms,
                                 bool calm, int64_t *next_mono_ms, struct errctx *ec);
 
-/* Pure: the sentence of an edit, and its JSON. */
-void others_describe_edit(const struct edited_job *job, struct buf *detail, struct buf *data);
-
 #endif

@@ -53,7 +53,7 @@ static void read_chain(const char *list, const struct networks *trusted, struct 
     }
 }
 
-void request_get_client(const struct http_request *q, struct ip *out)
+static void get_client(const struct http_request *q, struct ip *out)
 {
     static const char name[] = "X-Forwarded-For";
     struct ip client;
@@ -72,7 +72,7 @@ void request_get_client_address(const struct http_request *q, char out[IP_TEXT_M
 {
     struct ip client;
 
-    request_get_client(q, &client);
+    get_client(q, &client);
     ip_write(&client, out);
 }
 

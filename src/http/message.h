@@ -66,7 +66,7 @@ struct http_request {
     enum body_state body_state;
     size_t max_body;                /* in bytes, for such a path */
     struct http_room *room;         /* to be charged for what is made of a large body */
-    struct ip peer;                 /* the other end of the connection; see request_get_client */
+    struct ip peer;                 /* the other end of the connection; see request_get_client_address */
     bool tls;                       /* of the connection */
     const struct networks *trusted; /* of reverse proxies; NULL: the peer is none of them, and speaks for himself */
     const char *(*get_header)(const void *connection, const char *name); /* any case; NULL when absent */
@@ -89,8 +89,7 @@ bool request_get_cookie(const struct http_request *q, const char *name, char *ou
 
 /* What the client is to us: the peer, or where that is a trusted proxy whom X-Forwarded-For names: the last address
  * there that is no trusted proxy itself, so that nobody can put himself another one's address in front. */
-void request_get_client(const struct http_request *q, struct ip *out);
-void request_get_client_address(const struct http_request *q, char out[IP_TEXT_MAX]); /* the same as text */
+void request_get_client_address(const struct http_request *q, char out[IP_TEXT_MAX]);
 /* The client came by https: X-Forwarded-Proto of a trusted proxy says so, or else the connection is one. */
 bool request_is_tls(const struct http_request *q);
 /* Host, with its port where one was given, as the client wrote it: of X-Forwarded-Host of a trusted proxy, else of the

@@ -125,8 +125,6 @@ void explain_tell_rows(const struct explain_facts *facts, const struct explain_r
                        struct explain_item *item);
 const struct explain_row *explain_find_row(const struct explain_facts *facts, int64_t id);
 const struct explain_outage *explain_find_outage(const struct explain_facts *facts, int64_t from_ms, int64_t to_ms);
-/* The one behind whose end a fire of that time went out; NULL: none. */
-const struct explain_outage *explain_find_hold(const struct explain_facts *facts, int64_t at_ms);
 #define EXPLAIN_BLOCKED "block strategy effect" /* executors answer and report so */
 /* How long the tag is that the text begins with; 0: none of those that admins and executors write into messages. Others
  * are what a program had to say: List<String>, Thing.<init>. */
@@ -137,18 +135,11 @@ void explain_put_plain(struct buf *out, const char *text, const char *end);
 void explain_put_reason(struct buf *out, const char *text);
 /* Appends what `put` makes of a text, and gives its place in `out`: an offset for now, since `out` may move. */
 const char *explain_keep(struct buf *out, void (*put)(struct buf *out, const char *text), const char *text);
-/* How a row that is over, or runs, stands. Pure; it borrows the row's texts. */
-void explain_find_end(const struct explain_row *row, struct explain_end *out);
 #define KILLED_HEAD "killed by hand ("
 /* By the row's texts, as they stand in the table. */
 bool explain_is_killed(const char *handle_msg);
 void explain_put_killer(struct buf *out, const char *handle_msg); /* the NAME of "killed by hand (NAME)" */
 void explain_find_skip(const char *trigger_msg, enum explain_skip *skip, const char **misfire);
 enum explain_cause explain_find_cause(const char *trigger_msg);
-/* "2026-11-22 16:00:05Z" */
-struct explain_time {
-    char s[24];
-};
-struct explain_time explain_format_time(int64_t ms);
 
 #endif

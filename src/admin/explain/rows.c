@@ -25,7 +25,8 @@ const struct explain_outage *explain_find_outage(const struct explain_facts *fac
     return NULL;
 }
 
-const struct explain_outage *explain_find_hold(const struct explain_facts *facts, int64_t at_ms)
+/* The one behind whose end a fire of that time went out; NULL: none. */
+static const struct explain_outage *find_hold(const struct explain_facts *facts, int64_t at_ms)
 {
     const struct explain_outage *found = NULL;
 
@@ -94,7 +95,7 @@ static enum explain_reason find_failure(const struct explain_row *row)
     return row->handle_code == CODE_TIMEOUT ? WHY_TIME_LIMIT : WHY_FAILED;
 }
 
-/* Of one that has no code at all `explain_find_end` says WHY_OPEN: the rest is a matter of its age. */
+/* Of one that has no code at all `read_end` says WHY_OPEN: the rest is a matter of its age. */
 static enum explain_reason find_reason(const struct explain_row *row)
 {
     if (row->mark == MARK_SKIPPED)
@@ -108,7 +109,8 @@ static enum explain_reason find_reason(const struct explain_row *row)
     return row->mark == MARK_HELD ? WHY_WAITING : WHY_OPEN;
 }
 
-void explain_find_end(const struct explain_row *row, struct explain_end *out)
+/* How a row that is over, or runs, stands. It borrows the row's texts. */
+static void read_end(const struct explain_row *row, struct explain_end *out)
 {
     enum explain_reason why = find_reason(row);
     bool sent = row->handle_code != CODE_OPEN;
@@ -136,7 +138,7 @@ void explain_find_end(const struct explain_row *row, struct explain_end *out)
 
 static void find_end(const struct explain_facts *facts, const struct explain_row *row, struct explain_end *out)
 {
-    explain_find_end(row, out);
+    read_end(row, out);
     if (out->why == WHY_OPEN && row->triggered_s * 1000 + OPEN_MS > facts->now_ms)
         out->why = WHY_PLANNED;
     for (size_t i = 0; out->why == WHY_WAITING && i < facts->later_count; i++)
@@ -217,7 +219,7 @@ static enum explain_state tell_retries(const struct explain_facts *facts, const 
 static int64_t find_sent_ms(const struct explain_facts *facts, const struct explain_row *row)
 {
     int64_t at_ms = (row->mark == MARK_PLANNED ? row->fire.due_s : row->triggered_s) * 1000;
-    const struct explain_outage *hold = row->mark == MARK_PLANNED ? explain_find_hold(facts, at_ms) : NULL;
+    const struct explain_outage *hold = row->mark == MARK_PLANNED ? find_hold(facts, at_ms) : NULL;
 
     return hold ? hold->to_ms : at_ms;
 }
@@ -229,7 +231,7 @@ static void tell_lateness(const struct explain_facts *facts, const struct explai
     if (sent_ms - item->due_ms < LATE_MS)
         return;
     item->late_s = (sent_ms - item->due_ms + 500) / 1000;
-    item->outage = explain_find_hold(facts, sent_ms - 1);
+    item->outage = find_hold(facts, sent_ms - 1);
     if (!item->outage)
         item->outage = explain_find_outage(facts, item->due_ms - SEND_WINDOW_MS, sent_ms);
     item->by_misfire = !item->outage && row->mark == MARK_PLANNED && row->fire.kind == TRIGGER_MISFIRE;

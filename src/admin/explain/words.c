@@ -110,10 +110,15 @@ enum explain_cause explain_find_cause(const char *text)
 
 /* ---- parts of sentences ------------------------------------------------------------------------------------------ */
 
-struct explain_time explain_format_time(int64_t ms)
+/* "2026-11-22 16:00:05Z" */
+struct time_text {
+    char s[24];
+};
+
+static struct time_text format_time(int64_t ms)
 {
     time_t s = (time_t)time_floor_div(ms, 1000);
-    struct explain_time out = {""};
+    struct time_text out = {""};
     struct tm utc;
 
     if (gmtime_r(&s, &utc))
@@ -128,13 +133,13 @@ static void put_change(struct buf *out, const struct explain_who *c)
         buf_printf(out, "by %s (%s)", c->who, c->via ? c->via : "");
     else
         buf_puts(out, "outside shardwheel");
-    buf_printf(out, " at %s", explain_format_time(c->at_ms).s);
+    buf_printf(out, " at %s", format_time(c->at_ms).s);
 }
 
 /* "the database was unavailable from ... to ...": to stand behind "because". */
 static void put_outage(struct buf *out, const struct explain_outage *o)
 {
-    const struct explain_time at = explain_format_time(o->from_ms);
+    const struct time_text at = format_time(o->from_ms);
     const char *from = at.s;
 
     if (strcmp(o->kind, EVENT_GUARD_LOST) == 0)
@@ -143,7 +148,7 @@ static void put_outage(struct buf *out, const struct explain_outage *o)
         buf_printf(out, "the node %.60s failed at %s, and its shards had to move", o->node, from);
     else
         buf_printf(out, "the database was unavailable from %s to %s", from,
-                   explain_format_time(o->told_to_ms ? o->told_to_ms : o->to_ms).s);
+                   format_time(o->told_to_ms ? o->told_to_ms : o->to_ms).s);
 }
 
 /* ": what it said", cut between two characters. */
@@ -163,7 +168,7 @@ static void put_killed(struct buf *out, const struct explain_end *end)
     if (*end->killer)
         buf_printf(out, " by %s", end->killer);
     if (end->ended_ms)
-        buf_printf(out, " at %s", explain_format_time(end->ended_ms).s);
+        buf_printf(out, " at %s", format_time(end->ended_ms).s);
 }
 
 /* How it failed: a clause of its own. What was said stands behind it, or in brackets. */
@@ -218,7 +223,7 @@ static void put_waiting(struct buf *out, const struct explain_end *end)
 {
     buf_puts(out, "is waiting, because no executor could be reached");
     if (end->until_ms)
-        buf_printf(out, "; it fails at %s", explain_format_time(end->until_ms).s);
+        buf_printf(out, "; it fails at %s", format_time(end->until_ms).s);
 }
 
 /* How it stands; a failure too. */
@@ -275,7 +280,7 @@ static void put_retries(struct buf *out, const struct explain_item *item)
         put_failure(out, retry);
     }
     if (item->retry_at_ms)
-        buf_printf(out, "; the next retry is at %s", explain_format_time(item->retry_at_ms).s);
+        buf_printf(out, "; the next retry is at %s", format_time(item->retry_at_ms).s);
 }
 
 static void put_one(struct buf *out, const struct explain_item *item)
@@ -384,7 +389,7 @@ static void put_stopped(struct buf *out, const struct explain_item *item)
 
 static void put_unknown(struct buf *out, const struct explain_item *item)
 {
-    buf_printf(out, "Due times before %s are not known: %s", explain_format_time(item->until_ms).s,
+    buf_printf(out, "Due times before %s are not known: %s", format_time(item->until_ms).s,
                item->why == WHY_SCHEDULE_BROKEN ? "the schedule was not valid"
                                                 : "the earlier schedule is not recorded");
     if (item->change.at_ms) {

@@ -93,7 +93,9 @@ enum proof_verdict proof_judge(const struct proof *proof, const struct login_fac
     return PROOF_BAD;
 }
 
-bool outside_is_over(const struct login_facts *facts, enum proof_verdict verdict, int64_t session_ms, int64_t tokens_ms)
+/* Of a user whom somebody else proves: it was too long ago for what the verdict rests on. */
+static bool is_outside_over(const struct login_facts *facts, enum proof_verdict verdict, int64_t session_ms,
+                            int64_t tokens_ms)
 {
     const struct user *u = &facts->user;
 
@@ -244,7 +246,7 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
     if (verdict == PROOF_BY_HASH && ((admin_is_strict(a) && weak_is_password_hash(facts.user.password)) ||
                                      !admin_is_local_login(a, facts.user.name)))
         verdict = PROOF_BAD;
-    if (!e && outside_is_over(&facts, verdict, session_ms, tokens_ms))
+    if (!e && is_outside_over(&facts, verdict, session_ms, tokens_ms))
         verdict = PROOF_BAD;
     /* A Java admin has asked for no second factor. */
     if ((verdict == PROOF_BY_HASH || verdict == PROOF_BY_JAVA) && factor_is_asked(a, &facts.user))

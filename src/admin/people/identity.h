@@ -17,10 +17,6 @@ bool groups_parse(const char *text, int64_t **out, size_t *count);
 enum proof_verdict { PROOF_BAD, PROOF_BY_SESSION, PROOF_BY_JAVA, PROOF_BY_HASH, PROOF_BY_TOKEN, PROOF_BY_OTHERS };
 enum proof_verdict proof_judge(const struct proof *proof, const struct login_facts *facts, int password_length);
 
-/* Of a user whom somebody else proves: it was too long ago for what the verdict rests on. Pure. */
-bool outside_is_over(const struct login_facts *facts, enum proof_verdict verdict, int64_t session_ms,
-                     int64_t tokens_ms);
-
 /* Who is not known yet hears nothing of the database: where it is, and by which name it is entered. The text of such a
  * fault is replaced; true: it was one. Pure. */
 bool refusal_hide_fault(struct refusal *r);

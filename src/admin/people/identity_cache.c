@@ -48,7 +48,8 @@ void identity_cache_make_key(const struct proof *proof, char out[SECRET_HASH_MAX
 
 FINI_BY(free, identity, groups)
 
-bool identity_copy(const struct identity *from, struct identity *out)
+/* False when out of memory. */
+static bool copy_identity(const struct identity *from, struct identity *out)
 {
     struct identity copy = *from;
 
@@ -77,7 +78,7 @@ bool identity_cache_find(struct identity_cache *c, const char *key, int64_t now_
     mutex_lock(&c->lock);
     struct identity_place *place = get_place(c, key);
     if (*key && !strcmp(place->key, key) && now_mono_ms < place->until_mono_ms)
-        found = identity_copy(&place->who, out);
+        found = copy_identity(&place->who, out);
     *generation = c->generation;
     mutex_unlock(&c->lock);
     return found;
@@ -88,7 +89,7 @@ void identity_cache_put(struct identity_cache *c, const char *key, int64_t now_m
 {
     struct identity copy;
 
-    if (!*key || !identity_copy(who, &copy))
+    if (!*key || !copy_identity(who, &copy))
         return;
     mutex_lock(&c->lock);
     struct identity_place *place = get_place(c, key);

@@ -35,7 +35,5 @@ bool identity_cache_find(struct identity_cache *c, const char *key, int64_t now_
 void identity_cache_put(struct identity_cache *c, const char *key, int64_t now_mono_ms, int64_t generation,
                         const struct identity *who);
 void identity_cache_clear(struct identity_cache *c);
-/* False when out of memory. */
-bool identity_copy(const struct identity *from, struct identity *out);
 
 #endif

@@ -39,7 +39,8 @@ void planner_begin(struct planner *p)
     occurrences_begin(p->occurrences);
 }
 
-int64_t planner_bound_ms(const struct job_due *job, int64_t fired_s)
+/* The next time of a job of which the run at fired_s is under way. */
+static int64_t find_bound_ms(const struct job_due *job, int64_t fired_s)
 {
     return (fired_s + job->fixed_delay_s + FIXED_DELAY_LIMIT_S) * 1000;
 }
@@ -172,7 +173,7 @@ static enum err find_next_delayed(struct planner *p, const struct job_due *job, 
         return occurrences_next(p->occurrences, job, m->now_ms, out_ms, why);
     e = occurrences_next(p->occurrences, job, from_s * 1000, out_ms, why);
     if (!e)
-        *out_ms = planner_bound_ms(job, from_s);
+        *out_ms = find_bound_ms(job, from_s);
     return e;
 }
 

@@ -48,9 +48,6 @@ struct plan {
     char why_stopped[WHY_MAX];
 };
 
-/* The next time of a job of which the run at fired_s is under way. */
-int64_t planner_bound_ms(const struct job_due *job, int64_t fired_s);
-
 MUST_CHECK enum err planner_create(const struct zone *zone, int64_t max_year, struct planner **out, struct errctx *ec);
 void planner_destroy(struct planner *p);
 void planner_begin(struct planner *p); /* a round of planning: what counting may cost begins anew */

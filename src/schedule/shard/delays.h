@@ -2,7 +2,7 @@
 /*
  * delays: the runs of a shard's FIX_DELAY jobs that are under way, until their jobs may be due again.
  *
- * A claim sets the next time of such a job far ahead (planner_bound_ms). When the run has ended, with all its retries
+ * A claim sets the next time of such a job far ahead (plan/planner.c). When the run has ended, with all its retries
  * and all shards of a broadcast, the owner pulls the next time forward to that end and the delay, if it still is what
  * the claim set. What is forgotten here is due at the bound.
  *

@@ -13,9 +13,6 @@
 MUST_CHECK enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step,
                                      struct claim_guards *guards, struct errctx *ec);
 
-/* To be called behind an INSERT of several rows: on a Galera cluster *step changes with its members. ERR_CONFLICT: it
- * has, the ids are not known, and the transaction is to be rolled back. */
-MUST_CHECK enum err store_check_step(struct store_session *s, int64_t step, struct errctx *ec);
 /* What was read behind store_lock_shard holds: no commit that was under way at another member of a Galera cluster comes
  * after it. */
 MUST_CHECK enum err store_end_reading_back(struct store_session *s, struct errctx *ec);

@@ -266,6 +266,22 @@ static void put_row(struct store_session *s, const struct fire_row *row, const c
     sql_puts(q, ",0,0)");
 }
 
+/* Behind an INSERT of several rows: on a Galera cluster `step` changes with its members. ERR_CONFLICT: it has, the ids
+ * are not known, and the transaction is to be rolled back. */
+static enum err check_step(struct store_session *s, int64_t step, struct errctx *ec)
+{
+    int64_t now;
+    enum err e;
+
+    if (!db_is_galera(s->db))
+        return ERR_OK;
+    e = store_number(s, 0, &now, ec, "SELECT @@auto_increment_increment");
+    if (e || now == step)
+        return e;
+    return err_set(ec, ERR_CONFLICT, "the ids of one INSERT are %" PRId64 " apart by now, and were %" PRId64, now,
+                   step);
+}
+
 static enum err exec_insert(struct store_session *s, const struct fire_row *rows, size_t count, int64_t step,
                             struct errctx *ec)
 {
@@ -277,7 +293,7 @@ static enum err exec_insert(struct store_session *s, const struct fire_row *rows
     /* One INSERT of many rows gets its ids in one piece. */
     for (size_t i = 0; i < count; i++)
         rows[i].fire->log_id = effect.first_id + (int64_t)i * step;
-    return count > 1 ? store_check_step(s, step, ec) : ERR_OK;
+    return count > 1 ? check_step(s, step, ec) : ERR_OK;
 }
 
 /* Something in the batch does not fit its column: row by row, each changed no more than it needs. */
@@ -315,20 +331,6 @@ enum err store_insert_rows(struct store_session *s, const struct fire_row *rows,
             e = insert_singly(s, rows + at, end - at, incarnation, ec);
     }
     return e;
-}
-
-enum err store_check_step(struct store_session *s, int64_t step, struct errctx *ec)
-{
-    int64_t now;
-    enum err e;
-
-    if (!db_is_galera(s->db))
-        return ERR_OK;
-    e = store_number(s, 0, &now, ec, "SELECT @@auto_increment_increment");
-    if (e || now == step)
-        return e;
-    return err_set(ec, ERR_CONFLICT, "the ids of one INSERT are %" PRId64 " apart by now, and were %" PRId64, now,
-                   step);
 }
 
 enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,

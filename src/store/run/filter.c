@@ -10,7 +10,7 @@ static const char *name_or_null(const char *name)
     return name[0] ? name : NULL;
 }
 
-bool run_has_rest(const struct run_filter *filter)
+static bool has_rest(const struct run_filter *filter)
 {
     return (filter->job_id && filter->group) || filter->group_count > 0 || filter->states ||
            (filter->log_status >= 1 && filter->log_status <= 3) || filter->late || filter->address || filter->text;
@@ -52,7 +52,7 @@ static void plan_by_id(const struct store_features *f, const struct run_filter *
 void run_plan_make(const struct store_features *f, const struct run_filter *filter, enum run_order order,
                    struct run_plan *out)
 {
-    bool rest = run_has_rest(filter);
+    bool rest = has_rest(filter);
 
     *out = (struct run_plan){0};
     if (order == RUN_BY_TIME)

@@ -28,6 +28,5 @@ void run_put_after(struct sqlbuf *q, enum run_order order, const struct run_plac
 void run_put_until(struct sqlbuf *q, enum run_order order, const struct run_place *place); /* that one included */
 void run_put_order(struct sqlbuf *q, enum run_order order, int64_t limit, int64_t offset);
 void run_put_table(struct sqlbuf *q, const char *index); /* " FROM ... WHERE "; NULL: whatever the server takes */
-bool run_has_rest(const struct run_filter *filter);
 
 #endif
