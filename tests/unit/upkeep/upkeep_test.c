@@ -22,7 +22,6 @@
 #define TODAY INT64_C(20000)
 #define NOON_S (TODAY * DAY_S + 12 * 3600)
 #define ROWS_MAX 60000
-#define WRITES_MAX 10000
 
 enum row_state { RUNNING, SUCCESS, FAILED, SKIPPED, GONE };
 
