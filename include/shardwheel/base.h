@@ -341,6 +341,26 @@ void *list_find(const void *list, size_t count, size_t item_size, int64_t number
 
 /* For qsort and bsearch, ascending: of numbers, or of structs that begin with one, such as an id. */
 int compare_int64(const void *a, const void *b);
+/* The same of texts, or of structs that begin with one. */
+int compare_texts(const void *a, const void *b);
+/* As a comparator says it: below 0, 0, or above. */
+static inline int compare_numbers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+/* Comparators, static int NAME(const void *a, const void *b): of structs by two numbers; of pointers to structs by
+ * one. */
+#define COMPARE_BY_TWO(name, type, first, second)                                                                      \
+    static int name(const void *a, const void *b)                                                                      \
+    {                                                                                                                  \
+        int by_first = compare_numbers(((const type *)a)->first, ((const type *)b)->first);                            \
+        return by_first ? by_first : compare_numbers(((const type *)a)->second, ((const type *)b)->second);            \
+    }
+#define COMPARE_AT(name, type, member)                                                                                 \
+    static int name(const void *a, const void *b)                                                                      \
+    {                                                                                                                  \
+        return compare_numbers((*(const type *const *)a)->member, (*(const type *const *)b)->member);                  \
+    }
 size_t sort_distinct(int64_t *list, size_t count); /* ascending, each once; how many are left. No list: none */
 
 /* FNV-1a, to be continued over several values, for tables in memory. hash_text counts the NUL, so that texts do not run

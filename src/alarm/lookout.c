@@ -84,14 +84,9 @@ void lookout_drop(struct lookout *w, enum watch_kind kind, int64_t target)
 
 /* ---- what holds -------------------------------------------------------------------------------------------------- */
 
-static int compare_item(const void *id, const void *item)
-{
-    return compare_int64(id, &((const struct watch_item *)item)->job_id);
-}
-
 struct watch_item *lookout_find_item(struct lookout *w, int64_t job_id)
 {
-    return w->item_count ? bsearch(&job_id, w->items, w->item_count, sizeof *w->items, compare_item) : NULL;
+    return list_find(w->items, w->item_count, sizeof *w->items, job_id);
 }
 
 static bool has_rule_of_jobs(const struct watch_rules *rules)

@@ -13,11 +13,6 @@
 #define USUAL_MS (10 * 60000) /* how long it is kept what is usual */
 #define USUAL_LOOKS_MAX 50    /* in a turn */
 
-static int compare_runs(const void *a, const void *b)
-{
-    return compare_int64(&((const struct watch_run *)a)->log_id, &((const struct watch_run *)b)->log_id);
-}
-
 static void add_runs(struct lookout *w, const struct open_runs *found)
 {
     size_t sorted = w->run_count;
@@ -27,11 +22,11 @@ static void add_runs(struct lookout *w, const struct open_runs *found)
         const struct watch_item *item = lookout_find_item(w, row->job_id);
         struct watch_run run = {row->id, row->job_id, row->triggered_s};
         if (!item || item->limits.long_s < 0 || row->triggered_s == INT64_MIN || w->run_count == WATCH_OPEN_MAX ||
-            (sorted > 0 && bsearch(&run, w->runs, sorted, sizeof run, compare_runs)))
+            list_find(w->runs, sorted, sizeof run, row->id))
             continue;
         w->runs[w->run_count++] = run;
     }
-    qsort(w->runs, w->run_count, sizeof *w->runs, compare_runs);
+    qsort(w->runs, w->run_count, sizeof *w->runs, compare_int64);
 }
 
 /* From where the turn before ended; from the first row now and then. */

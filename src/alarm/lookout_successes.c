@@ -131,11 +131,6 @@ static size_t choose(struct lookout *w, int64_t now_s, int64_t *ids)
     return count;
 }
 
-static bool has_id(const int64_t *ids, size_t count, int64_t id)
-{
-    return count > 0 && bsearch(&id, ids, count, sizeof *ids, compare_int64);
-}
-
 enum err lookout_look_at_successes(struct lookout *w, struct store_session *s, int64_t now_ms, struct errctx *ec)
 {
     int64_t now_s = time_floor_div(now_ms, 1000);
@@ -159,7 +154,9 @@ enum err lookout_look_at_successes(struct lookout *w, struct store_session *s, i
         qsort(more + asked, more_count - asked, sizeof *more, compare_int64);
     for (size_t i = 0; i < w->item_count && !e; i++) {
         int64_t id = w->items[i].job_id;
-        note(w, &w->items[i], has_id(ids, count, id) && !has_id(more + asked, more_count - asked, id), now_s);
+        note(w, &w->items[i],
+             list_find(ids, count, sizeof id, id) && !list_find(more + asked, more_count - asked, sizeof id, id),
+             now_s);
     }
     free(ids);
     free(more);

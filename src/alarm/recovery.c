@@ -23,14 +23,9 @@ void recovery_reset(struct recovery *r)
     *r = (struct recovery){0};
 }
 
-static int compare_job(const void *id, const void *job)
-{
-    return compare_int64(id, &((const struct failing_job *)job)->job_id);
-}
-
 static const struct failing_job *find_job(const struct failing_job *jobs, size_t count, int64_t job_id)
 {
-    return count ? bsearch(&job_id, jobs, count, sizeof *jobs, compare_job) : NULL;
+    return list_find(jobs, count, sizeof *jobs, job_id);
 }
 
 /* A job that is new here may have succeeded before it was known to fail: its rows are read again. */

@@ -25,7 +25,12 @@ int compare_int64(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    return x < y ? -1 : x > y;
+    return compare_numbers(x, y);
+}
+
+int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 size_t list_find_place(const void *list, size_t count, size_t item_size, int64_t number)

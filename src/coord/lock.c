@@ -91,9 +91,7 @@ static bool is_ours(const struct shard_lock *l, const char *name)
 
 static int compare_tickets(const char *a, int64_t a_number, const char *b, int64_t b_number)
 {
-    if (a_number != b_number)
-        return a_number < b_number ? -1 : 1;
-    return strcmp(a, b);
+    return a_number != b_number ? compare_numbers(a_number, b_number) : strcmp(a, b);
 }
 
 /* ---- asking ----------------------------------------------------------------------------------------------------- */

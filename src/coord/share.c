@@ -11,15 +11,7 @@ int share_get_size(int shards, int live)
     return live <= 1 ? shards : (shards - 1) / live + 1;
 }
 
-static int compare_items(const void *a, const void *b)
-{
-    const struct share_item *x = a;
-    const struct share_item *y = b;
-
-    if (x->taken_mono_ms != y->taken_mono_ms)
-        return x->taken_mono_ms < y->taken_mono_ms ? -1 : 1;
-    return (x->shard > y->shard) - (x->shard < y->shard);
-}
+COMPARE_BY_TWO(compare_items, struct share_item, taken_mono_ms, shard)
 
 void share_choose(struct share_item *items, size_t count, size_t excess)
 {

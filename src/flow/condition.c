@@ -14,7 +14,7 @@ static bool is_text(struct json_object *value)
     return json_object_is_type(value, json_type_string);
 }
 
-static int compare_numbers(struct json_object *a, struct json_object *b)
+static int order_numbers(struct json_object *a, struct json_object *b)
 {
     if (json_object_is_type(a, json_type_int) && json_object_is_type(b, json_type_int)) {
         int64_t x = json_object_get_int64(a), y = json_object_get_int64(b);
@@ -27,7 +27,7 @@ static int compare_numbers(struct json_object *a, struct json_object *b)
 }
 
 /* By characters, which in UTF-8 is by bytes. */
-static int compare_texts(struct json_object *a, struct json_object *b)
+static int order_texts(struct json_object *a, struct json_object *b)
 {
     size_t a_len = (size_t)json_object_get_string_len(a), b_len = (size_t)json_object_get_string_len(b);
     int order = memcmp(json_object_get_string(a), json_object_get_string(b), a_len < b_len ? a_len : b_len);
@@ -41,7 +41,7 @@ static bool is_equal(struct json_object *a, struct json_object *b)
     struct json_object *other;
 
     if (is_number(a) && is_number(b))
-        return compare_numbers(a, b) == 0;
+        return order_numbers(a, b) == 0;
     if (json_object_get_type(a) != json_object_get_type(b))
         return false;
     if (json_object_is_type(a, json_type_array)) {
@@ -69,9 +69,9 @@ static bool is_equal(struct json_object *a, struct json_object *b)
 static bool has_order(struct json_object *a, struct json_object *b, int *order)
 {
     if (is_number(a) && is_number(b))
-        *order = compare_numbers(a, b);
+        *order = order_numbers(a, b);
     else if (is_text(a) && is_text(b))
-        *order = compare_texts(a, b);
+        *order = order_texts(a, b);
     else
         return false;
     return true;

@@ -161,13 +161,7 @@ static size_t leave_aside(struct flowrun *f, struct flow_fire *ends, size_t coun
     return kept;
 }
 
-static int compare_by_run(const void *a, const void *b)
-{
-    const struct flow_fire *x = a, *y = b;
-    int c = compare_int64(&x->run_id, &y->run_id);
-
-    return c ? c : compare_int64(&x->log_id, &y->log_id);
-}
+COMPARE_BY_TWO(compare_by_run, struct flow_fire, run_id, log_id)
 
 /* These runs with the ends of theirs. What the database does not take in any way, and what somebody holds, must not
  * keep the others. */

@@ -16,7 +16,7 @@ static int compare_questions(const void *a, const void *b)
 
     if (c != 0)
         return c;
-    return x->job_id != y->job_id ? compare_int64(&x->job_id, &y->job_id) : compare_int64(&x->id, &y->id);
+    return x->job_id != y->job_id ? compare_numbers(x->job_id, y->job_id) : compare_numbers(x->id, y->id);
 }
 
 static bool is_due(const struct lost_run *run, int64_t now_ms, int64_t now_s)
@@ -74,9 +74,9 @@ static void ask_all(const struct lost_asking *with, struct lost_run *const *due,
 static int compare_asked(const void *a, const void *b)
 {
     const struct lost_run *x = *(struct lost_run *const *)a, *y = *(struct lost_run *const *)b;
+    int by_time = compare_numbers(x->asked_mono_ms, y->asked_mono_ms);
 
-    return x->asked_mono_ms != y->asked_mono_ms ? compare_int64(&x->asked_mono_ms, &y->asked_mono_ms)
-                                                : compare_int64(&x->id, &y->id);
+    return by_time ? by_time : compare_numbers(x->id, y->id);
 }
 
 enum err lost_ask(const struct lost_asking *with, struct lost_run *runs, size_t count, struct errctx *ec)

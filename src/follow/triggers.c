@@ -213,7 +213,7 @@ static void plan_calls(struct triggers *t, struct batch *b, size_t param_max)
 
     for (size_t i = 0; i < b->count; i++) {
         struct call *call = b->calls[i];
-        int64_t *at = bsearch(&call->order.job_id, b->ids, b->id_count, sizeof *b->ids, compare_int64);
+        int64_t *at = list_find(b->ids, b->id_count, sizeof *b->ids, call->order.job_id);
         enum err e = trigger_plan(&call->order, b->jobs[at - b->ids], b->groups[at - b->ids], param_max, now_s,
                                   &call->fires, &call->ec);
         if (e)

@@ -301,7 +301,7 @@ static int compare_rows(const void *a, const void *b)
 {
     const struct sent_row *x = a, *y = b;
 
-    return x->log_id != y->log_id ? compare_int64(&x->log_id, &y->log_id) : y->was_sent - x->was_sent;
+    return x->log_id != y->log_id ? compare_numbers(x->log_id, y->log_id) : y->was_sent - x->was_sent;
 }
 
 /* One that waited for an executor was sent more than once, under one id. */

@@ -15,14 +15,8 @@ static int compare_apps(const void *a, const void *b)
     const struct registry_group *x = *(const struct registry_group *const *)a;
     const struct registry_group *y = *(const struct registry_group *const *)b;
     int by_name = strcmp(x->app_name, y->app_name);
-    if (by_name)
-        return by_name;
-    return (x->id > y->id) - (x->id < y->id);
-}
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return by_name ? by_name : compare_numbers(x->id, y->id);
 }
 
 static size_t count_items(const char *list)

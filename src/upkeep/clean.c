@@ -41,12 +41,7 @@ size_t clean_next_batch(size_t batch, int64_t took_ms)
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
-static int compare_retentions(const void *a, const void *b)
-{
-    const struct job_retention *x = a, *y = b;
-
-    return x->days != y->days ? compare_int64(&x->days, &y->days) : compare_int64(&x->job_id, &y->job_id);
-}
+COMPARE_BY_TWO(compare_retentions, struct job_retention, days, job_id)
 
 static uint64_t hash_settings(const struct clean *c)
 {

@@ -13,6 +13,10 @@ struct group_choice {
     const int64_t *groups; /* ascending; NULL: all */
     size_t count;
 };
+static inline bool group_choice_has(const struct group_choice *choice, int64_t group)
+{
+    return !choice->groups || list_find(choice->groups, choice->count, sizeof group, group);
+}
 
 /* ---- runs that have not ended well: run/notable.c ---------------------------------------------------------------- */
 

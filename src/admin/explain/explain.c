@@ -43,9 +43,9 @@ static int64_t get_key(const struct explain_row *row)
 static int compare_rows(const void *a, const void *b)
 {
     const struct explain_row *x = *(const struct explain_row *const *)a, *y = *(const struct explain_row *const *)b;
-    int64_t kx = get_key(x), ky = get_key(y);
+    int by_key = compare_numbers(get_key(x), get_key(y));
 
-    return kx != ky ? (kx < ky ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
+    return by_key ? by_key : compare_numbers(x->id, y->id);
 }
 
 /* Rows that are the retry of another are told of with that one. */
@@ -61,7 +61,7 @@ static void put_in_order(struct work *w)
     qsort(retries, n, sizeof *retries, compare_int64);
     for (size_t i = 0; i < facts->row_count; i++) {
         const struct explain_row *row = &facts->rows[i];
-        if (row->in_range && !bsearch(&row->id, retries, n, sizeof *retries, compare_int64))
+        if (row->in_range && !list_find(retries, n, sizeof *retries, row->id))
             w->order[w->order_count++] = row;
     }
     qsort(w->order, w->order_count, sizeof *w->order, compare_rows);
@@ -217,7 +217,7 @@ static bool guess(struct work *w, struct explain_segment *seg, const struct expl
     if (explain_list_due(w->facts, seg, w->rates, rates, EXPLAIN_ITEMS_MAX, w->due_ms, &count, ec))
         return false;
     for (size_t i = 0; i < rates; i++)
-        found += bsearch(&w->rates[i], w->due_ms, count, sizeof *w->due_ms, compare_int64) != NULL;
+        found += list_find(w->due_ms, count, sizeof *w->due_ms, w->rates[i]) != NULL;
     return found == rates;
 }
 
@@ -349,9 +349,9 @@ static void tell_others(struct work *w)
 static int compare_items(const void *a, const void *b)
 {
     const struct explain_item *x = a, *y = b;
-    int64_t rx = x->run_count ? x->runs[0] : 0, ry = y->run_count ? y->runs[0] : 0;
+    int by_time = compare_numbers(x->due_ms, y->due_ms);
 
-    return x->due_ms != y->due_ms ? (x->due_ms < y->due_ms ? -1 : 1) : rx < ry ? -1 : rx > ry;
+    return by_time ? by_time : compare_numbers(x->run_count ? x->runs[0] : 0, y->run_count ? y->runs[0] : 0);
 }
 
 static void destroy_work(struct work *w)

@@ -67,9 +67,9 @@ static bool take_outage(const struct event_page *taken, const struct event_row *
 static int compare_outages(const void *a, const void *b)
 {
     const struct explain_outage *x = a, *y = b;
-    int64_t lx = x->to_ms - x->from_ms, ly = y->to_ms - y->from_ms;
+    int by_length = compare_numbers(y->to_ms - y->from_ms, x->to_ms - x->from_ms);
 
-    return lx != ly ? (lx > ly ? -1 : 1) : x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
+    return by_length ? by_length : compare_numbers(x->from_ms, y->from_ms);
 }
 
 static enum err load_events(struct store_session *s, const struct explain_facts *facts, const char *kind, int shard,

@@ -129,11 +129,6 @@ static size_t count_items(const char *list)
     return n;
 }
 
-static int compare_executors(const void *a, const void *b)
-{
-    return strcmp(((const struct group_executor *)a)->address, ((const struct group_executor *)b)->address);
-}
-
 /* Cuts the group's own list to pieces: nobody reads it afterwards. */
 static void add_listed(struct group_executors *list)
 {
@@ -165,7 +160,7 @@ static enum err merge(struct admin *a, struct group_executors *list, struct errc
         list->items[list->count++] =
             (struct group_executor){.address = list->beats.items[i].address, .beat_s = list->beats.items[i].beat_s};
     add_listed(list);
-    qsort(list->items, list->count, sizeof *list->items, compare_executors);
+    qsort(list->items, list->count, sizeof *list->items, compare_texts);
     for (size_t i = 0; i < list->count; i++)
         list->items[i].trigger_path = registry_is_trigger_path(a->opts.registry, list->items[i].address);
     return ERR_OK;
@@ -178,11 +173,11 @@ static void count_runs(struct group_executors *list, const struct overview *o, i
     list->runs_are_estimates = o->runs_are_estimates;
     for (size_t i = 0; i < o->notable.count; i++) {
         const struct notable_run *run = &o->notable.items[i];
-        const struct group_executor key = {.address = run->address ? run->address : ""};
+        const char *address = run->address ? run->address : "";
 
         if (run->group != list->group.items->id || list->count == 0)
             continue;
-        struct group_executor *x = bsearch(&key, list->items, list->count, sizeof key, compare_executors);
+        struct group_executor *x = bsearch(&address, list->items, list->count, sizeof *x, compare_texts);
         if (!x)
             continue;
         if (run->state == RUN_RUNNING)

@@ -84,12 +84,7 @@ static enum err load_events(struct store_session *s, struct timeline *t, struct 
     return ERR_OK;
 }
 
-static int compare_events(const void *a, const void *b)
-{
-    const struct event_row *x = a, *y = b;
-
-    return x->at_ms != y->at_ms ? (x->at_ms < y->at_ms ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
-}
+COMPARE_BY_TWO(compare_events, struct event_row, at_ms, id)
 
 static enum err gather_events(struct timeline *t, struct errctx *ec)
 {

@@ -14,23 +14,16 @@ static int compare_weight(const void *a, const void *b)
     const struct overview_job *x = a, *y = b;
 
     if (x->hour != y->hour)
-        return x->hour < y->hour ? 1 : -1;
+        return compare_numbers(y->hour, x->hour);
     if (x->day != y->day)
-        return x->day < y->day ? 1 : -1;
+        return compare_numbers(y->day, x->day);
     if (x->last_run != y->last_run)
-        return x->last_run < y->last_run ? 1 : -1;
-    return compare_int64(&x->job_id, &y->job_id);
+        return compare_numbers(y->last_run, x->last_run);
+    return compare_numbers(x->job_id, y->job_id);
 }
 
 /* The most of the day last, then the newest job. */
-static int compare_rank(const void *a, const void *b)
-{
-    const struct overview_job *x = a, *y = b;
-
-    if (x->day != y->day)
-        return x->day < y->day ? -1 : 1;
-    return compare_int64(&x->job_id, &y->job_id);
-}
+COMPARE_BY_TWO(compare_rank, struct overview_job, day, job_id)
 
 /* An item for each run becomes one for each job. */
 static void sum_up(struct overview_jobs *jobs)

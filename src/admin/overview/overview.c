@@ -64,16 +64,6 @@ void overview_cache_fini(struct overview_cache *c)
 
 /* ---- executors --------------------------------------------------------------------------------------------------- */
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool is_chosen(const struct group_choice *choice, int64_t group)
-{
-    return !choice->groups || list_find(choice->groups, choice->count, sizeof group, group);
-}
-
 enum err overview_count_executors(struct overview *o, const struct registry_snapshot *snap,
                                   const struct group_choice *choice, struct errctx *ec)
 {
@@ -85,7 +75,7 @@ enum err overview_count_executors(struct overview *o, const struct registry_snap
     if (!addresses)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < snap->count; i++) {
-        if (!is_chosen(choice, snap->groups[i].id))
+        if (!group_choice_has(choice, snap->groups[i].id))
             continue;
         o->groups++;
         o->groups_without += snap->groups[i].count == 0;

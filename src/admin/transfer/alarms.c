@@ -27,11 +27,6 @@ static int compare_rules(const void *a, const void *b)
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
-static int compare_channels(const void *a, const void *b)
-{
-    return strcmp(((const struct transfer_channel *)a)->name, ((const struct transfer_channel *)b)->name);
-}
-
 static struct transfer_channel route_of(const struct channel_row *row)
 {
     return (struct transfer_channel){row->name, row->kind, row->app_names, row->tags, row->quiet};
@@ -54,7 +49,7 @@ enum err export_alarms_read(struct export_alarms *alarms, struct admin *a, struc
         return e;
     if (alarms->rules.count)
         qsort(alarms->rules.rows, alarms->rules.count, sizeof *alarms->rules.rows, compare_rules);
-    qsort(alarms->routes, alarms->channels.count, sizeof *alarms->routes, compare_channels);
+    qsort(alarms->routes, alarms->channels.count, sizeof *alarms->routes, compare_texts);
     out->rules = alarms->rules.rows;
     out->rule_count = alarms->rules.count;
     out->channels = alarms->routes;

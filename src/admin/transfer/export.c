@@ -141,7 +141,7 @@ static int compare_names(const struct export_name *a, const struct export_name *
 {
     int by_app = strcmp(a->app_name, b->app_name), by_name = by_app ? by_app : strcmp(a->name, b->name);
 
-    return by_name ? by_name : compare_int64(&a->id, &b->id);
+    return by_name ? by_name : compare_numbers(a->id, b->id);
 }
 
 /* A server that sorts by the first bytes of a text alone would have us leave some out. */

@@ -113,9 +113,9 @@ size_t transfer_index_find_group(const struct transfer_index *index, const char 
 static int compare_jobs(const void *a, const void *b)
 {
     const struct indexed_job *x = a, *y = b;
-    int by_group = compare_int64(&x->group, &y->group), by_name = by_group ? by_group : strcmp(x->name, y->name);
+    int by_group = compare_numbers(x->group, y->group), by_name = by_group ? by_group : strcmp(x->name, y->name);
 
-    return by_name ? by_name : compare_int64(&x->id, &y->id);
+    return by_name ? by_name : compare_numbers(x->id, y->id);
 }
 
 enum err transfer_index_add_job(struct transfer_index *index, int64_t group, int64_t id, const char *name,

@@ -113,22 +113,14 @@ struct run_sum {
     int64_t job, failed, open;
 };
 
-static int compare_runs(const void *a, const void *b)
-{
-    const struct notable_run *x = a, *y = b;
-
-    if (x->job_id != y->job_id)
-        return compare_int64(&x->job_id, &y->job_id);
-    return compare_int64(&x->trigger_s, &y->trigger_s);
-}
+COMPARE_BY_TWO(compare_runs, struct notable_run, job_id, trigger_s)
 
 static int compare_failed(const void *a, const void *b)
 {
     const struct run_sum *x = a, *y = b;
+    int by_failed = compare_numbers(y->failed, x->failed);
 
-    if (x->failed != y->failed)
-        return x->failed < y->failed ? 1 : -1;
-    return compare_int64(&x->job, &y->job);
+    return by_failed ? by_failed : compare_numbers(x->job, y->job);
 }
 
 /* By job; runs of one due time count as one open run: those of a broadcast. */

@@ -15,14 +15,7 @@ struct visit {
     size_t path_count, open_count, seen;
 };
 
-static int compare_edges(const void *a, const void *b)
-{
-    const struct family_edge *x = a, *y = b;
-
-    if (x->parent != y->parent)
-        return x->parent < y->parent ? -1 : 1;
-    return x->child != y->child ? (x->child < y->child ? -1 : 1) : 0;
-}
+COMPARE_BY_TWO(compare_edges, struct family_edge, parent, child)
 
 static void enter(struct visit *v, size_t job)
 {

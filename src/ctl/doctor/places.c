@@ -15,7 +15,7 @@ static int compare_places(const void *a, const void *b)
         return order;
     if (x->group->manual != y->group->manual)
         return x->group->manual ? 1 : -1;
-    return compare_int64(&x->group->id, &y->group->id);
+    return compare_numbers(x->group->id, y->group->id);
 }
 
 static bool add_places(struct executor_places *places, const struct group_row *row)

@@ -128,7 +128,7 @@ static bool take_children(struct reading *r, const struct job_view *job)
 
 static bool find_place(const struct reading *r, int64_t id, size_t *out)
 {
-    const int64_t *found = r->count ? bsearch(&id, r->ids, r->count, sizeof id, compare_int64) : NULL;
+    const int64_t *found = list_find(r->ids, r->count, sizeof id, id);
 
     if (found)
         *out = (size_t)(found - r->ids);
@@ -213,14 +213,9 @@ static bool keep_id(struct reading *r, int64_t id)
     return true;
 }
 
-static int compare_group(const void *key, const void *row)
-{
-    return compare_int64(key, &((const struct group_row *)row)->id);
-}
-
 const struct group_row *survey_find_group(const struct group_list *groups, int64_t id)
 {
-    return groups->count ? bsearch(&id, groups->rows, groups->count, sizeof *groups->rows, compare_group) : NULL;
+    return list_find(groups->rows, groups->count, sizeof *groups->rows, id);
 }
 
 static void count_group(struct job_survey *out, const struct job_view *job)

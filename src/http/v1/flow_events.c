@@ -29,13 +29,7 @@ static struct event *add(struct events *e, int64_t at_ms, const char *what)
     return &e->list[e->count++];
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct event *x = a, *y = b;
-
-    return x->at_ms != y->at_ms ? compare_int64(&x->at_ms, &y->at_ms)
-                                : (x->number > y->number) - (x->number < y->number);
-}
+COMPARE_BY_TWO(compare, struct event, at_ms, number)
 
 static void add_run(struct events *e, const struct flow_run_row *run)
 {

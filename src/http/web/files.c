@@ -191,11 +191,6 @@ static enum err read_folder(struct web *web, int fd, struct buf *path, int depth
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
-static int compare_files(const void *a, const void *b)
-{
-    return strcmp(((const struct web_file *)a)->path, ((const struct web_file *)b)->path);
-}
-
 struct path {
     const char *text;
     size_t len;
@@ -297,7 +292,7 @@ enum err web_load(const char *dir, struct web **out, struct errctx *ec)
     }
     e = read_dir(web, dir, ec);
     if (!e) {
-        qsort(web->files, web->count, sizeof *web->files, compare_files);
+        qsort(web->files, web->count, sizeof *web->files, compare_texts);
         join_twins(web);
         e = check_index(web, ec);
     }

@@ -109,10 +109,9 @@ void loader_drop(struct loader *l, int shard)
 static int compare_fires(const void *a, const void *b)
 {
     const struct fire *x = *(struct fire *const *)a, *y = *(struct fire *const *)b;
+    int by_due = compare_numbers(x->due_s, y->due_s);
 
-    if (x->due_s != y->due_s)
-        return x->due_s < y->due_s ? -1 : 1;
-    return x->log_id < y->log_id ? -1 : x->log_id > y->log_id;
+    return by_due ? by_due : compare_numbers(x->log_id, y->log_id);
 }
 
 static enum err sort_list(struct fire **list, size_t count, struct errctx *ec)

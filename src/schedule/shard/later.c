@@ -239,7 +239,7 @@ static enum err decide_batch(struct shard *shard, struct batch *b, size_t count,
 
     for (size_t i = 0; i < b->page.count && !e; i++) {
         const struct later_row *row = &b->page.rows[i];
-        const int64_t *at = bsearch(&row->job_id, b->job_ids, b->job_count, sizeof *b->job_ids, compare_int64);
+        const int64_t *at = list_find(b->job_ids, b->job_count, sizeof *b->job_ids, row->job_id);
         struct job_spec *job = b->jobs[at - b->job_ids];
 
         b->claims[i].row = row;

@@ -17,13 +17,6 @@
 
 #define SESSION_KINDS 4
 
-/* compare_int64 of structs by a member: static int NAME(const void *a, const void *b). */
-#define COMPARE_BY(name, type, member)                                                                                 \
-    static int name(const void *a, const void *b)                                                                      \
-    {                                                                                                                  \
-        return compare_int64(&((const type *)a)->member, &((const type *)b)->member);                                  \
-    }
-
 /* Rows that share a value share a statement if they are at least so many; others are written by CASE, so many at
  * once: the server looks a CASE up one by one. */
 #define STORE_GROUP_MIN 16

@@ -118,9 +118,9 @@ enum err store_list_flow_runs(struct store_session *s, const struct flow_run_fil
 static int compare_ticks(const void *a, const void *b)
 {
     const struct flow_tick *x = a, *y = b;
-    int by_flow = compare_int64(&x->flow_id, &y->flow_id);
+    int by_flow = compare_numbers(x->flow_id, y->flow_id);
 
-    return by_flow ? by_flow : compare_int64(&y->id, &x->id);
+    return by_flow ? by_flow : compare_numbers(y->id, x->id);
 }
 
 /* Of each flow the first FLOW_TICKS_MAX; sorted. */

@@ -19,8 +19,6 @@ enum err store_load_flow_fires(struct store_session *s, int shard, int n, struct
     return e ? err_wrap(ec, e, "read the fires of flows of shard %d", shard) : ERR_OK;
 }
 
-COMPARE_BY(compare_fires, struct flow_fire, log_id)
-
 /* Those of the fires, ascending by log id, that have a row without an end are marked in `open`. */
 static enum err find_open(struct store_session *s, const struct flow_fire *fires, size_t count, bool *open,
                           struct errctx *ec)
@@ -49,7 +47,7 @@ enum err store_find_flow_ends(struct store_session *s, struct flow_fire *fires, 
     size_t front = 0;
     enum err e = ERR_OK;
 
-    qsort(fires, count, sizeof *fires, compare_fires);
+    qsort(fires, count, sizeof *fires, compare_int64);
     for (size_t at = 0, some; at < count && !e; at += some) {
         some = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
         memset(open, 0, sizeof open);

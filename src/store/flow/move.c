@@ -51,11 +51,6 @@ static int compare_shards(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-static int compare_runs(const void *id, const void *run)
-{
-    return compare_int64(id, &((const struct flow_moving *)run)->id);
-}
-
 /* Nobody decides about the fires of runs that are gone: nobody waits for them either. */
 static enum err drop_gone(const struct flow_move_order *order, const struct flow_batch *batch, struct flow_changes *out,
                           struct errctx *ec)
@@ -63,10 +58,9 @@ static enum err drop_gone(const struct flow_move_order *order, const struct flow
     for (size_t i = 0; i < batch->ends.count; i++) {
         const struct flow_fire_end *end = &batch->ends.items[i];
         int shard = (int)(end->run_id % order->n);
-        if (!bsearch(&end->run_id, order->run_ids, order->run_count, sizeof *order->run_ids, compare_int64) ||
+        if (!list_find(order->run_ids, order->run_count, sizeof *order->run_ids, end->run_id) ||
             !bsearch(&shard, batch->shards, batch->shard_count, sizeof *batch->shards, compare_shards) ||
-            (batch->runs.count > 0 &&
-             bsearch(&end->run_id, batch->runs.items, batch->runs.count, sizeof *batch->runs.items, compare_runs)))
+            list_find(batch->runs.items, batch->runs.count, sizeof *batch->runs.items, end->run_id))
             continue;
         if (!list_grow(&out->ended, out->ended_count, sizeof *out->ended))
             return err_set(ec, ERR_NOMEM, "out of memory");

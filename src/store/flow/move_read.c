@@ -66,13 +66,7 @@ static enum err read_steps(struct store_session *s, struct flow_batch *batch, st
     return e;
 }
 
-static int compare_ends(const void *a, const void *b)
-{
-    const struct flow_fire_end *x = a, *y = b;
-    int c = compare_int64(&x->run_id, &y->run_id);
-
-    return c ? c : compare_int64(&x->log_id, &y->log_id);
-}
+COMPARE_BY_TWO(compare_ends, struct flow_fire_end, run_id, log_id)
 
 /* Who has ended between the look and this, and who is open after all, tells the row alone. */
 static enum err read_ends(struct store_session *s, const struct flow_move_order *order, struct flow_batch *batch,
@@ -152,11 +146,11 @@ static enum err read_due_items(struct store_session *s, struct flow_batch *batch
 static int compare_items(const void *a, const void *b)
 {
     const struct flow_item_row *x = a, *y = b;
-    int c = compare_int64(&x->run_id, &y->run_id);
+    int c = compare_numbers(x->run_id, y->run_id);
 
     if (!c)
-        c = (x->step > y->step) - (x->step < y->step);
-    return c ? c : (x->item > y->item) - (x->item < y->item);
+        c = compare_numbers(x->step, y->step);
+    return c ? c : compare_numbers(x->item, y->item);
 }
 
 /* Each once. */

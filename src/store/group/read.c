@@ -139,7 +139,7 @@ static int compare_beats(const void *a, const void *b)
     const struct group_beat *x = a, *y = b;
     int by_address = strcmp(x->address, y->address);
 
-    return by_address ? by_address : y->beat_s < x->beat_s ? -1 : y->beat_s > x->beat_s;
+    return by_address ? by_address : compare_numbers(y->beat_s, x->beat_s);
 }
 
 /* Each address once, with its latest beat, where that is not older. */

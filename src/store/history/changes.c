@@ -54,12 +54,7 @@ static void put_events(struct sqlbuf *q, int64_t job_id, const char *const *name
     sql_puts(q, ")");
 }
 
-static int compare_changes(const void *a, const void *b)
-{
-    const struct job_change_row *x = a, *y = b;
-
-    return x->at_ms != y->at_ms ? (x->at_ms < y->at_ms ? -1 : 1) : (int)x->by_others - (int)y->by_others;
-}
+COMPARE_BY_TWO(compare_changes, struct job_change_row, at_ms, by_others)
 
 enum err store_load_job_changes(struct store_session *s, int64_t job_id, const char *const *names, size_t name_count,
                                 int64_t from_ms, size_t max, int limit_ms, struct job_changes *out, struct errctx *ec)

@@ -6,13 +6,9 @@
 
 #include "store/conn/rows.h"
 
-COMPARE_BY(compare_names, struct name_row, id)
-
 const struct name_row *names_find(const struct names *names, int64_t id)
 {
-    const struct name_row key = {.id = id};
-
-    return names->count ? bsearch(&key, names->items, names->count, sizeof key, compare_names) : NULL;
+    return list_find(names->items, names->count, sizeof *names->items, id);
 }
 
 /* Ascending and distinct, for free; NULL: no memory. */

@@ -77,12 +77,7 @@ static enum err find_jobs(struct store_session *s, const struct group_choice *ch
     return e;
 }
 
-static int compare_soon(const void *a, const void *b)
-{
-    const struct soon_fire *x = a, *y = b;
-
-    return x->due_ms != y->due_ms ? (x->due_ms < y->due_ms ? -1 : 1) : compare_int64(&x->job_id, &y->job_id);
-}
+COMPARE_BY_TWO(compare_soon, struct soon_fire, due_ms, job_id)
 
 enum err store_load_soon(struct store_session *s, const struct group_choice *choice, int64_t now_ms, int64_t until_ms,
                          int limit_ms, struct soon_fire out[SOON_MAX], size_t *count, int64_t *planned,

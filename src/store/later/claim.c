@@ -59,11 +59,7 @@ static bool needs_log(const struct later_claim *c)
     return c->done && c->row->log_id && c->fate != LATER_WAIT;
 }
 
-static int compare_by_log(const void *a, const void *b)
-{
-    return compare_int64(&(*(struct later_claim *const *)a)->row->log_id,
-                         &(*(struct later_claim *const *)b)->row->log_id);
-}
+COMPARE_AT(compare_by_log, struct later_claim, row->log_id)
 
 /* Rows of the log of these claims, in brackets behind IN. */
 static void put_logs(struct sqlbuf *q, struct later_claim *const *list, size_t count)

@@ -17,7 +17,10 @@ struct waiting {
     struct buf addresses; /* of a trigger that was made with some */
 };
 
-COMPARE_BY(compare_waiting, struct waiting, result->log_id)
+static int compare_waiting(const void *a, const void *b)
+{
+    return compare_numbers(((const struct waiting *)a)->result->log_id, ((const struct waiting *)b)->result->log_id);
+}
 
 /* Takes those that found nobody out of the list, ascending by log id. */
 static size_t take_waiting(const struct fire_result **results, size_t *count, struct waiting *out)

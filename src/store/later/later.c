@@ -140,12 +140,7 @@ enum err store_list_later(struct store_session *s, int64_t job_id, size_t limit,
 
 /* ---- what a fire has of its own ---------------------------------------------------------------------------- */
 
-static int compare_by_log(const void *a, const void *b)
-{
-    const struct fire *x = *(struct fire *const *)a, *y = *(struct fire *const *)b;
-
-    return compare_int64(&x->log_id, &y->log_id);
-}
+COMPARE_AT(compare_by_log, struct fire, log_id)
 
 static enum err load_some(struct store_session *s, struct fire **fires, size_t count, struct errctx *ec)
 {

@@ -216,8 +216,6 @@ struct doubt {
     const struct fire *fire;
 };
 
-COMPARE_BY(compare_doubts, struct doubt, log_id)
-
 static struct doubt *list_doubts(const struct claim_job *jobs, size_t count, size_t *out_count)
 {
     struct doubt *list;
@@ -232,7 +230,7 @@ static struct doubt *list_doubts(const struct claim_job *jobs, size_t count, siz
     for (size_t i = 0; i < count; i++)
         for (const struct fire *f = jobs[i].fires; f; f = f->next)
             list[at++] = (struct doubt){f->log_id, i, f};
-    qsort(list, n, sizeof *list, compare_doubts);
+    qsort(list, n, sizeof *list, compare_int64);
     *out_count = n;
     return list;
 }

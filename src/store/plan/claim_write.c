@@ -26,10 +26,10 @@ static int compare_groups(const void *a, const void *b)
     const struct claim_job *x = ((const struct member *)a)->claim, *y = ((const struct member *)b)->claim;
     int c;
 
-    if (x->job->next_ms != y->job->next_ms)
-        return x->job->next_ms < y->job->next_ms ? -1 : 1;
-    if (x->new_next_ms != y->new_next_ms)
-        return x->new_next_ms < y->new_next_ms ? -1 : 1;
+    if ((c = compare_numbers(x->job->next_ms, y->job->next_ms)) != 0)
+        return c;
+    if ((c = compare_numbers(x->new_next_ms, y->new_next_ms)) != 0)
+        return c;
     if ((c = strcmp(x->job->schedule_type, y->job->schedule_type)) != 0)
         return c;
     return strcmp(x->job->schedule_conf, y->job->schedule_conf);
@@ -40,7 +40,7 @@ static int compare_members(const void *a, const void *b)
     const struct member *x = *(const struct member *const *)a, *y = *(const struct member *const *)b;
     int c = compare_groups(x, y);
 
-    return c ? c : x->at < y->at ? -1 : x->at > y->at;
+    return c ? c : compare_numbers(x->at, y->at);
 }
 
 /* As strcmp would: the collation of the column takes "a" for "A" and drops trailing blanks. */
@@ -127,7 +127,7 @@ static int compare_values(const void *a, const void *b)
         return x->stop ? -1 : 1;
     if (x->keeps_last != y->keeps_last)
         return x->keeps_last ? -1 : 1;
-    return x->next_ms < y->next_ms ? -1 : x->next_ms > y->next_ms;
+    return compare_numbers(x->next_ms, y->next_ms);
 }
 
 static int compare_steps(const void *a, const void *b)
@@ -135,7 +135,7 @@ static int compare_steps(const void *a, const void *b)
     const struct step *x = *(const struct step *const *)a, *y = *(const struct step *const *)b;
     int c = compare_values(x, y);
 
-    return c ? c : compare_int64(&x->id, &y->id);
+    return c ? c : compare_numbers(x->id, y->id);
 }
 
 static bool is_special(const void *row)

@@ -160,8 +160,6 @@ static enum err look_for_later(struct store_session *s, const struct waiting *wa
     return e;
 }
 
-COMPARE_BY(compare_states, struct run_end, log_id)
-
 static enum err load_some(struct store_session *s, struct run_end *list, size_t count, struct errctx *ec)
 {
     struct waiting waiting[STORE_LIST_MAX];
@@ -177,8 +175,7 @@ static enum err load_some(struct store_session *s, struct run_end *list, size_t 
     for (size_t i = 0; i < count; i++)
         list[i] = (struct run_end){.log_id = list[i].log_id, .what = RUN_ENDED};
     while (!e && db_rows_next(rows)) {
-        struct run_end key = {.log_id = db_int(rows, 0)};
-        struct run_end *row = bsearch(&key, list, count, sizeof *list, compare_states);
+        struct run_end *row = list_find(list, count, sizeof *list, db_int(rows, 0));
 
         if (row)
             read_state(s, rows, row, waiting, &waiting_count);
@@ -191,7 +188,7 @@ enum err store_load_run_ends(struct store_session *s, struct run_end *rows, size
 {
     enum err e = ERR_OK;
 
-    qsort(rows, count, sizeof *rows, compare_states);
+    qsort(rows, count, sizeof *rows, compare_int64);
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
         e = load_some(s, rows + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, ec);
     return e ? err_wrap(ec, e, "look at %zu runs", count) : ERR_OK;

@@ -21,14 +21,7 @@ FINI_BY(free, restore_result, jobs)
 
 /* ---- what may have run ------------------------------------------------------------------------------------------- */
 
-static int compare_jobs(const void *a, const void *b)
-{
-    const struct restored_job *x = a, *y = b;
-
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    return (x->first_s > y->first_s) - (x->first_s < y->first_s);
-}
+COMPARE_BY_TWO(compare_jobs, struct restored_job, id, first_s)
 
 static void merge_jobs(struct restore_result *out)
 {

@@ -27,8 +27,6 @@ struct log_row {
     bool ended_well;     /* by an entry of this batch: its job's children follow */
 };
 
-COMPARE_BY(compare_rows, struct log_row, id)
-
 /* ---- deciding ---------------------------------------------------------------------------------------------- */
 
 static void cut_message(struct log_row *row)
@@ -55,8 +53,8 @@ static void store_entry(struct log_row *row, const struct callback_entry *entry)
 static void decide(struct callback_entry *entries, size_t count, struct log_row *rows, size_t row_count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct log_row key = {.id = entries[i].log_id};
-        struct log_row *row = bsearch(&key, rows, row_count, sizeof *rows, compare_rows);
+        struct log_row *row = list_find(rows, row_count, sizeof *rows, entries[i].log_id);
+
         if (!row) {
             entries[i].outcome = CALLBACK_UNKNOWN_LOG;
             continue;
@@ -84,7 +82,7 @@ static int compare_values(const void *a, const void *b)
 {
     const struct write *x = a, *y = b;
 
-    return x->code != y->code ? (x->code < y->code ? -1 : 1) : strcmp(x->message, y->message);
+    return x->code != y->code ? compare_numbers(x->code, y->code) : strcmp(x->message, y->message);
 }
 
 static int compare_writes(const void *a, const void *b)
@@ -92,7 +90,7 @@ static int compare_writes(const void *a, const void *b)
     const struct write *x = *(const struct write *const *)a, *y = *(const struct write *const *)b;
     int c = compare_values(x, y);
 
-    return c ? c : compare_int64(&x->log_id, &y->log_id);
+    return c ? c : compare_numbers(x->log_id, y->log_id);
 }
 
 static struct sqlbuf *start_write(struct store_session *s, const int64_t *now_s)

@@ -28,8 +28,6 @@ struct expected {
     int64_t *ids; /* room for those of a statement */
 };
 
-COMPARE_BY(compare_places, struct place, log_id)
-
 /* KINDS_MAX when there is no place for one more. */
 static size_t find_kind(struct expected *x, const struct callback_entry *entry)
 {
@@ -53,7 +51,7 @@ static bool sort_entries(struct expected *x, const struct callback_entry *entrie
             return false;
         x->places[x->count++] = (struct place){entries[i].log_id, kind};
     }
-    qsort(x->places, x->count, sizeof *x->places, compare_places);
+    qsort(x->places, x->count, sizeof *x->places, compare_int64);
     return true;
 }
 

@@ -12,13 +12,9 @@
 
 /* ---- finding ----------------------------------------------------------------------------------------------- */
 
-COMPARE_BY(compare_parents, struct parent, log_id)
-
 const struct parent *parents_find(const struct parents *parents, int64_t log_id)
 {
-    struct parent key = {.log_id = log_id};
-
-    return parents->count ? bsearch(&key, parents->items, parents->count, sizeof key, compare_parents) : NULL;
+    return list_find(parents->items, parents->count, sizeof *parents->items, log_id);
 }
 
 static bool has_list(const struct store_session *s, const struct db_rows *row, void *item)
@@ -56,7 +52,7 @@ enum err store_find_parents(struct store_session *s, const struct callback_entry
     if (e)
         parents_fini(out);
     else if (out->count > 0)
-        qsort(out->items, out->count, sizeof *out->items, compare_parents);
+        qsort(out->items, out->count, sizeof *out->items, compare_int64);
     return e ? err_wrap(ec, e, "look for jobs with children") : ERR_OK;
 }
 
@@ -127,7 +123,7 @@ static enum err read_lists(struct family *f, struct errctx *ec)
 static enum err make_item(const struct family *f, struct item *item, int generation, int64_t now_s, struct fire ***tail,
                           struct errctx *ec)
 {
-    int64_t *at = bsearch(&item->item.id, f->ids, f->id_count, sizeof *f->ids, compare_int64);
+    int64_t *at = list_find(f->ids, f->id_count, sizeof *f->ids, item->item.id);
     struct job_spec *job = at ? f->jobs[at - f->ids] : NULL;
     enum err e;
 

@@ -214,8 +214,8 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
         "xxl_job_group g ON g.id = j.job_group LEFT JOIN shardwheel_job o ON o.job_id = j.id WHERE j.id IN (?)",
         sql_list(m->job_ids, m->job_count));
     while (!e && db_rows_next(rows)) {
-        int64_t id = db_int(rows, 0);
-        int64_t *at = bsearch(&id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
+        int64_t *at = list_find(m->job_ids, m->job_count, sizeof *m->job_ids, db_int(rows, 0));
+
         if (!at)
             continue;
         m->facts[at - m->job_ids] = (struct job_facts){!str_is_blank(db_text(rows, 1)), db_text(rows, 2) != NULL,
@@ -227,7 +227,7 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
         e = store_count_later_room(s, &room, ec);
     for (size_t i = 0; i < batch->count && !e; i++) {
         struct failed_row *row = &batch->rows[i];
-        int64_t *at = bsearch(&row->job_id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
+        int64_t *at = list_find(m->job_ids, m->job_count, sizeof *m->job_ids, row->job_id);
         const struct job_facts *facts = &m->facts[at - m->job_ids];
         row->job = m->jobs[at - m->job_ids];
         row->has_mail = facts->has_mail;

@@ -95,11 +95,6 @@ enum err store_keep_open_runs(struct store_session *s, int64_t *ids, size_t *cou
 
 /* ---- addresses --------------------------------------------------------------------------------------------------- */
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 enum err store_load_addresses(struct store_session *s, struct address_list *out, struct errctx *ec)
 {
     static const struct row_type addresses = {.size = sizeof(const char *), .fields = {{.kind = FIELD_TEXT}}};
@@ -153,12 +148,6 @@ static enum err load_resending(struct store_session *s, const int64_t *job_ids, 
 
 enum end { END_PLAIN, END_RESENT, END_WORN };
 
-/* `ids` ascending. */
-static bool has_id(const int64_t *ids, size_t count, int64_t id)
-{
-    return count > 0 && bsearch(&id, ids, count, sizeof *ids, compare_int64);
-}
-
 /* Of runs of jobs whose lost runs are sent again: not those of a flow, which makes its tries by itself, and not those
  * whose chain was sent again often enough. */
 static enum end choose_end(const char *text)
@@ -197,7 +186,8 @@ static enum err sort_out(struct store_session *s, int64_t *ids, size_t *count, i
         db_rows_destroy(rows);
     }
     for (size_t i = 0; i < *count && !e; i++)
-        if (!has_id(worn, n, ids[i]) && !has_id(plain + first_plain, *plain_count - first_plain, ids[i]))
+        if (!list_find(worn, n, sizeof *worn, ids[i]) &&
+            !list_find(plain + first_plain, *plain_count - first_plain, sizeof *plain, ids[i]))
             ids[kept++] = ids[i];
     if (!e) {
         *count = kept;
@@ -243,7 +233,7 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
     if (!e)
         e = store_lock_logs(s, ids, count, ec);
     for (size_t i = 0; i < count && !e; i++)
-        if (bsearch(&job_ids[i], resending, resending_count, sizeof *resending, compare_int64))
+        if (list_find(resending, resending_count, sizeof *resending, job_ids[i]))
             some[resent++] = ids[i];
         else
             plain[plain_count++] = ids[i];

@@ -63,12 +63,6 @@ static bool find_state(const struct store_session *s, const struct db_rows *row,
     return true;
 }
 
-static bool is_chosen(const struct group_choice *choice, int64_t group)
-{
-    return !choice->groups ||
-           (choice->count && bsearch(&group, choice->groups, choice->count, sizeof group, compare_int64));
-}
-
 /* Groups are told apart here, so that a code of which there are more is seen whatever they are. */
 static enum err read_all(struct store_session *s, const struct group_choice *choice, const int64_t *codes, size_t count,
                          int64_t each, struct notable_runs *out, struct errctx *ec)
@@ -91,7 +85,7 @@ static enum err read_all(struct store_session *s, const struct group_choice *cho
         for (size_t i = 0; i < count; i++)
             if (codes[i] == rows[r].handle_code && ++seen[i] >= each)
                 out->complete = false;
-        if (is_chosen(choice, rows[r].run.group))
+        if (group_choice_has(choice, rows[r].run.group))
             out->items[out->count++] = rows[r].run;
     }
     free(list.items);
@@ -167,7 +161,7 @@ static enum err find_late(struct store_session *s, const char *index, const stru
     sql_puts(q, " WHERE m LIKE '<!--sw:p:%:O%' ORDER BY id DESC");
     enum err e = store_read_array(s, &lates, out, count, ec);
     for (size_t i = 0; i < *count && !e; i++)
-        if (is_chosen(choice, (*out)[i].group))
+        if (group_choice_has(choice, (*out)[i].group))
             (*out)[kept++] = (*out)[i];
     *count = kept;
     return e;

@@ -13,7 +13,7 @@
 /* trigger_msg holds 65,535 bytes, and the mark comes first. */
 #define MESSAGE_MAX_BYTES (65535 - 200)
 
-static int compare_texts(const char *a, const char *b)
+static int compare_or_null(const char *a, const char *b)
 {
     if (!a || !b)
         return (a != NULL) - (b != NULL);
@@ -28,28 +28,23 @@ static int compare_values(const void *a, const void *b)
     if (x->write_job != y->write_job)
         return x->write_job - y->write_job;
     if (x->code != y->code)
-        return x->code < y->code ? -1 : 1;
-    if ((c = compare_texts(x->address, y->address)) != 0)
+        return compare_numbers(x->code, y->code);
+    if ((c = compare_or_null(x->address, y->address)) != 0)
         return c;
-    if ((c = compare_texts(x->message, y->message)) != 0 || !x->write_job)
+    if ((c = compare_or_null(x->message, y->message)) != 0 || !x->write_job)
         return c;
     if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
+        return compare_numbers(x->group, y->group);
     if (x->retry_count != y->retry_count)
-        return x->retry_count < y->retry_count ? -1 : 1;
-    if ((c = compare_texts(x->handler, y->handler)) != 0)
+        return compare_numbers(x->retry_count, y->retry_count);
+    if ((c = compare_or_null(x->handler, y->handler)) != 0)
         return c;
-    if ((c = compare_texts(x->param, y->param)) != 0)
+    if ((c = compare_or_null(x->param, y->param)) != 0)
         return c;
-    return compare_texts(x->sharding, y->sharding);
+    return compare_or_null(x->sharding, y->sharding);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    const struct fire_result *x = *(const struct fire_result *const *)a, *y = *(const struct fire_result *const *)b;
-
-    return compare_int64(&x->log_id, &y->log_id);
-}
+COMPARE_AT(compare_ids, struct fire_result, log_id)
 
 static int compare_results(const void *a, const void *b)
 {

@@ -50,9 +50,8 @@ static enum err find_by_time(struct store_session *s, struct clean_walk *walk, s
     if (e)
         return e;
     for (; db_rows_next(rows); seen++) {
-        int64_t job_id = db_int(rows, 2);
-        bool named = walk->job_count > 0 &&
-                     bsearch(&job_id, walk->job_ids, walk->job_count, sizeof *walk->job_ids, compare_int64);
+        bool named = list_find(walk->job_ids, walk->job_count, sizeof *walk->job_ids, db_int(rows, 2)) != NULL;
+
         snprintf(walk->time, sizeof walk->time, "%s", db_text_or_empty(rows, 1));
         walk->id = db_int(rows, 0);
         if (!named && db_int(rows, 3) == 0)

@@ -180,72 +180,6 @@ static void floors(void **state)
     assert_int_equal(time_floor_div(-1001, 1000), -2);
 }
 
-static void numbers_sort_ascending(void **state)
-{
-    int64_t list[] = {3, INT64_MAX, -1, INT64_MIN, INT64_C(1) << 32, 0, 3, -(INT64_C(1) << 32)};
-    const int64_t sorted[] = {INT64_MIN, -(INT64_C(1) << 32), -1, 0, 3, 3, INT64_C(1) << 32, INT64_MAX};
-    int64_t absent = 1;
-
-    (void)state;
-    qsort(list, ARRAY_LEN(list), sizeof *list, compare_int64);
-    assert_memory_equal(list, sorted, sizeof sorted);
-    for (size_t i = 0; i < ARRAY_LEN(sorted); i++) {
-        int64_t *found = bsearch(&sorted[i], list, ARRAY_LEN(list), sizeof *list, compare_int64);
-
-        assert_non_null(found);
-        assert_int_equal(*found, sorted[i]);
-    }
-    assert_null(bsearch(&absent, list, ARRAY_LEN(list), sizeof *list, compare_int64));
-    assert_int_equal(sort_distinct(list, ARRAY_LEN(list)), ARRAY_LEN(list) - 1);
-    assert_memory_equal(list, sorted, 4 * sizeof *list);
-    assert_memory_equal(list + 4, sorted + 5, 3 * sizeof *list);
-    assert_int_equal(sort_distinct(NULL, 0), 0);
-}
-
-static void lists_grow(void **state)
-{
-    int64_t *list = NULL, **none = NULL;
-
-    (void)state;
-    for (size_t i = 0; i < 1000; i++) { /* the sanitizer watches the end of it */
-        assert_true(list_grow(&list, i, sizeof *list));
-        list[i] = (int64_t)i;
-    }
-    for (size_t i = 0; i < 1000; i++)
-        assert_int_equal(list[i], i);
-    for (size_t i = 100; i < 400; i++) { /* shorter again, and longer */
-        assert_true(list_grow(&list, i, sizeof *list));
-        list[i] = -1;
-    }
-    assert_int_equal(list[99], 99);
-    assert_false(list_grow(&list, SIZE_MAX / 4 + 1, sizeof *list));
-    assert_int_equal(list[99], 99);
-    assert_true(list_grow(&none, 0, sizeof(int64_t *)));
-    free(list);
-    free(none);
-}
-
-static void items_are_found_by_their_number(void **state)
-{
-    const struct item {
-        int64_t id;
-        char name;
-    } list[] = {{INT64_MIN, 'a'}, {-3, 'b'}, {5, 'c'}, {INT64_MAX, 'd'}};
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-        const struct item *found = list_find(list, ARRAY_LEN(list), sizeof *list, list[i].id);
-        assert_ptr_equal(found, &list[i]);
-        assert_int_equal(list_find_place(list, ARRAY_LEN(list), sizeof *list, list[i].id), i);
-    }
-    assert_int_equal(list_find_place(list, ARRAY_LEN(list), sizeof *list, -2), 2);
-    assert_int_equal(list_find_place(list, ARRAY_LEN(list), sizeof *list, 6), 3);
-    assert_int_equal(list_find_place(list, 3, sizeof *list, 6), 3);
-    assert_null(list_find(list, ARRAY_LEN(list), sizeof *list, 0));
-    assert_null(list_find(NULL, 0, 8, 0));
-    assert_int_equal(list_find_place(NULL, 0, 8, 0), 0);
-}
-
 static void histograms_count_each_observation_once(void **state)
 {
     static struct counters c;
@@ -366,9 +300,6 @@ int main(void)
         cmocka_unit_test(random_text_differs),
         cmocka_unit_test(log_text_is_quoted),
         cmocka_unit_test(floors),
-        cmocka_unit_test(numbers_sort_ascending),
-        cmocka_unit_test(lists_grow),
-        cmocka_unit_test(items_are_found_by_their_number),
         cmocka_unit_test(histograms_count_each_observation_once),
         cmocka_unit_test(instants_are_read),
         cmocka_unit_test(words_are_found_whole),
