@@ -147,12 +147,9 @@ void outlets_fini(struct outlets *o)
 static enum err add(struct outlet_posts *posts, struct receiver *receiver, struct message *message, const char *to,
                     void *owner, struct errctx *ec)
 {
-    struct outlet_post *grown = realloc(posts->items, (posts->count + 1) * sizeof *grown);
+    bool room = list_grow(&posts->items, posts->count, sizeof *posts->items);
+    struct parcel *d = room ? parcel_create(message, to, owner) : NULL;
 
-    if (!grown)
-        return err_set(ec, ERR_NOMEM, "out of memory for the receivers of a message");
-    posts->items = grown;
-    struct parcel *d = parcel_create(message, to, owner);
     if (!d)
         return err_set(ec, ERR_NOMEM, "out of memory for the receivers of a message");
     posts->items[posts->count++] = (struct outlet_post){receiver, d};

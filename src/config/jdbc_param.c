@@ -169,13 +169,8 @@ static enum err parse_ssl_mode(const char *value, enum jdbc_tls *out, struct err
 
 static enum err add_unknown(struct jdbc_url *url, const char *name, struct errctx *ec)
 {
-    char **names = realloc(url->unknown, (url->unknown_count + 1) * sizeof *names);
-
-    if (!names)
-        return no_memory(ec);
-    url->unknown = names;
-    names[url->unknown_count] = str_copy(name);
-    if (!names[url->unknown_count])
+    if (!list_grow(&url->unknown, url->unknown_count, sizeof *url->unknown) ||
+        !(url->unknown[url->unknown_count] = str_copy(name)))
         return no_memory(ec);
     url->unknown_count++;
     return ERR_OK;

@@ -41,7 +41,7 @@ static enum err add_host(struct jdbc_url *url, const char *text, size_t len, str
     const char *host = text;
     const char *host_end;
     const char *colon;
-    struct jdbc_host *hosts;
+    struct jdbc_host *added;
     int64_t port = DEFAULT_PORT;
 
     if (len && *text == '[') {
@@ -71,13 +71,12 @@ static enum err add_host(struct jdbc_url *url, const char *text, size_t len, str
         if (!parse_int(digits, 1, 65535, &port))
             return err_set(ec, ERR_INPUT, "the port of a host must be a number from 1 to 65535");
     }
-    hosts = realloc(url->hosts, (url->host_count + 1) * sizeof *hosts);
-    if (!hosts)
+    if (!list_grow(&url->hosts, url->host_count, sizeof *added))
         return no_memory(ec);
-    url->hosts = hosts;
-    hosts[url->host_count].host = host < host_end ? strndup(host, (size_t)(host_end - host)) : str_copy("localhost");
-    hosts[url->host_count].port = port;
-    if (!hosts[url->host_count].host)
+    added = &url->hosts[url->host_count];
+    added->host = host < host_end ? strndup(host, (size_t)(host_end - host)) : str_copy("localhost");
+    added->port = port;
+    if (!added->host)
         return no_memory(ec);
     url->host_count++;
     return ERR_OK;

@@ -24,19 +24,18 @@ enum err origin_set_source(struct config *config, size_t index, const char *sour
 enum err origin_add_note(struct config_origin *origin, enum config_note_kind kind, struct errctx *ec, const char *fmt,
                          ...)
 {
-    struct config_note *notes = realloc(origin->notes, (origin->note_count + 1) * sizeof *notes);
+    struct config_note *note;
     char text[1000]; /* what is quoted in it has been cut; more would not help the reader */
     va_list ap;
 
-    if (!notes)
+    if (!list_grow(&origin->notes, origin->note_count, sizeof *note))
         return no_memory(ec);
-    origin->notes = notes;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    notes[origin->note_count].kind = kind;
-    notes[origin->note_count].text = str_copy(text);
-    if (!notes[origin->note_count].text)
+    note = &origin->notes[origin->note_count];
+    *note = (struct config_note){.kind = kind, .text = str_copy(text)};
+    if (!note->text)
         return no_memory(ec);
     origin->note_count++;
     return ERR_OK;

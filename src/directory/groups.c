@@ -49,13 +49,11 @@ static bool has_group(const struct directory_person *p, const char *dn)
 /* False: out of memory. */
 static bool add_group(struct directory_person *p, const char *dn, const char *name)
 {
-    char **names = realloc(p->groups, (p->group_count + 1) * sizeof *names);
+    bool room =
+        list_grow(&p->groups, p->group_count, sizeof name) && list_grow(&p->group_dns, p->group_count, sizeof dn);
+    char *name_copy = room ? str_copy(name) : NULL, *dn_copy = room ? str_copy(dn) : NULL;
 
-    p->groups = names ? names : p->groups;
-    char **dns = realloc(p->group_dns, (p->group_count + 1) * sizeof *dns);
-    p->group_dns = dns ? dns : p->group_dns;
-    char *name_copy = str_copy(name), *dn_copy = str_copy(dn);
-    if (!names || !dns || !name_copy || !dn_copy) {
+    if (!name_copy || !dn_copy) {
         free(name_copy);
         free(dn_copy);
         return false;

@@ -351,14 +351,11 @@ static bool read_attribute(struct link *l, LDAPMessage *message, const char *nam
 {
     struct berval **values = ldap_get_values_len(l->ld, message, name);
     int count = ldap_count_values_len(values);
-    struct link_value *list =
-        count > 0 ? realloc(out->values, (out->value_count + (size_t)count) * sizeof *list) : out->values;
-    bool good = count <= 0 || list;
+    bool good = true;
 
-    if (good)
-        out->values = list;
     for (int i = 0; i < count && good; i++) {
-        char *text = copy_value(values[i]);
+        bool room = list_grow(&out->values, out->value_count, sizeof *out->values);
+        char *text = room ? copy_value(values[i]) : NULL;
 
         good = text != NULL;
         if (good)
@@ -370,13 +367,10 @@ static bool read_attribute(struct link *l, LDAPMessage *message, const char *nam
 
 static bool read_entry(struct link *l, LDAPMessage *message, const struct link_query *query, struct link_entries *out)
 {
-    struct link_entry *list = realloc(out->list, (out->count + 1) * sizeof *list);
-    char *dn = list ? ldap_get_dn(l->ld, message) : NULL;
-
-    if (!list)
+    if (!list_grow(&out->list, out->count, sizeof *out->list))
         return false;
-    out->list = list;
-    struct link_entry *e = &list[out->count++];
+    struct link_entry *e = &out->list[out->count++];
+    char *dn = ldap_get_dn(l->ld, message);
     *e = (struct link_entry){.dn = dn ? str_copy(dn) : NULL};
     ldap_memfree(dn);
     bool good = e->dn != NULL;

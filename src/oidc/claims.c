@@ -102,14 +102,13 @@ static void add_group(void *arg, const char *text)
 
     if (list->e)
         return;
-    char **more = list->count < OIDC_GROUPS_MAX ? realloc(list->items, (list->count + 1) * sizeof *more) : NULL;
-    char *copy = more ? str_copy(text) : NULL;
-    if (more)
-        list->items = more;
-    if (copy)
-        list->items[list->count++] = copy;
+    if (list->count == OIDC_GROUPS_MAX)
+        list->e = ERR_INPUT;
+    else if (!list_grow(&list->items, list->count, sizeof *list->items) ||
+             !(list->items[list->count] = str_copy(text)))
+        list->e = ERR_NOMEM;
     else
-        list->e = list->count < OIDC_GROUPS_MAX ? ERR_NOMEM : ERR_INPUT;
+        list->count++;
 }
 
 bool claims_are_enough(const struct document *claims, const struct oidc_opts *opts)

@@ -91,16 +91,12 @@ void reach_drop_name(struct reach *reach, struct reach_flow *flow)
 static enum err append(struct reach *reach, const char *name, int64_t id, int64_t version, struct reach_flow **out,
                        struct errctx *ec)
 {
-    struct reach_flow **flows = realloc(reach->flows, (reach->count + 1) * sizeof(struct reach_flow *));
-    struct reach_flow **by_name = realloc(reach->by_name, (reach->count + 1) * sizeof(struct reach_flow *));
-    struct reach_flow *flow = calloc(1, sizeof *flow);
+    bool room = list_grow(&reach->flows, reach->count, sizeof(struct reach_flow *)) &&
+                list_grow(&reach->by_name, reach->count, sizeof(struct reach_flow *));
+    struct reach_flow *flow = room ? calloc(1, sizeof *flow) : NULL;
 
-    reach->flows = flows ? flows : reach->flows;
-    reach->by_name = by_name ? by_name : reach->by_name;
-    if (!flows || !by_name || !flow) {
-        free(flow);
+    if (!flow)
         return no_memory(ec);
-    }
     *flow = (struct reach_flow){.id = id, .version = version, .deep = -1};
     snprintf(flow->name, sizeof flow->name, "%s", name ? name : "");
     reach->flows[reach->count++] = flow;

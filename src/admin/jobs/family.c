@@ -29,26 +29,21 @@ void family_fini(struct family *family)
 static enum err list_links(const struct job_parents *parents, struct family_link **out, size_t *count,
                            struct errctx *ec)
 {
-    size_t room = 0;
-
     *out = NULL;
     *count = 0;
     for (size_t i = 0; i < parents->count; i++) {
         struct child_item items[CHILDREN_MAX];
         size_t n = children_parse(parents->items[i].children, parents->items[i].id, items);
 
-        if (*count + n > room) {
-            struct family_link *grown = realloc(*out, (room = 2 * (*count + n)) * sizeof *grown);
-            if (!grown)
-                return err_set(ec, ERR_NOMEM, "out of memory");
-            *out = grown;
-        }
         for (size_t k = 0; k < n; k++) {
             bool again = items[k].verdict != CHILD_ID;
             for (size_t m = 0; m < k; m++)
                 again = again || (items[m].verdict == CHILD_ID && items[m].id == items[k].id);
-            if (!again)
-                (*out)[(*count)++] = (struct family_link){parents->items[i].id, items[k].id};
+            if (again)
+                continue;
+            if (!list_grow(out, *count, sizeof **out))
+                return err_set(ec, ERR_NOMEM, "out of memory");
+            (*out)[(*count)++] = (struct family_link){parents->items[i].id, items[k].id};
         }
     }
     return ERR_OK;

@@ -121,20 +121,11 @@ static int compare_jobs(const void *a, const void *b)
 enum err transfer_index_add_job(struct transfer_index *index, int64_t group, int64_t id, const char *name,
                                 struct refusal *r)
 {
-    char *copy = str_copy(name ? name : "");
+    bool room = list_grow(&index->jobs, index->job_count, sizeof *index->jobs);
+    char *copy = room ? str_copy(name ? name : "") : NULL;
 
-    if (copy && index->job_count == index->job_max) {
-        size_t max = index->job_max ? 2 * index->job_max : 256;
-        struct indexed_job *more = realloc(index->jobs, max * sizeof *more);
-        if (more) {
-            index->jobs = more;
-            index->job_max = max;
-        }
-    }
-    if (!copy || index->job_count == index->job_max) {
-        free(copy);
+    if (!copy)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
-    }
     index->jobs[index->job_count++] = (struct indexed_job){.group = group, .id = id, .name = copy};
     return ERR_OK;
 }

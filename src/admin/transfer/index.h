@@ -17,7 +17,7 @@ struct indexed_job {
 struct transfer_index {
     struct group_infos groups; /* that the actor sees, and those that were added, whose names are the caller's */
     struct indexed_job *jobs;  /* of the groups that the document names */
-    size_t job_count, job_max;
+    size_t job_count;
     size_t sorted; /* of them: those behind were added since, and are not found yet */
 };
 

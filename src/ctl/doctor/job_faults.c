@@ -37,7 +37,7 @@ static bool is_one_of(const char *const *words, const char *word)
 /* NULL: there is none, or no memory for it. */
 static const struct zone *find_zone(struct judge *j, const char *name)
 {
-    struct judge_zone *grown;
+    struct judge_zone *added;
     struct errctx ec = {{0}};
 
     if (!name[0])
@@ -46,14 +46,12 @@ static const struct zone *find_zone(struct judge *j, const char *name)
         if (!strcmp(j->zones[i].name, name))
             return j->zones[i].zone;
     }
-    grown = strlen(name) < ZONE_NAME_MAX ? realloc(j->zones, (j->zone_count + 1) * sizeof *grown) : NULL;
-    if (!grown)
+    if (strlen(name) >= ZONE_NAME_MAX || !list_grow(&j->zones, j->zone_count, sizeof *added))
         return NULL;
-    j->zones = grown;
-    grown += j->zone_count++;
-    *grown = (struct judge_zone){.zone = NULL};
-    memcpy(grown->name, name, strlen(name) + 1);
-    return zone_load(name, &grown->zone, &ec) ? NULL : grown->zone;
+    added = &j->zones[j->zone_count++];
+    *added = (struct judge_zone){.zone = NULL};
+    memcpy(added->name, name, strlen(name) + 1);
+    return zone_load(name, &added->zone, &ec) ? NULL : added->zone;
 }
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */

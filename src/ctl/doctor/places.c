@@ -21,20 +21,15 @@ static int compare_places(const void *a, const void *b)
 static bool add_places(struct executor_places *places, const struct group_row *row)
 {
     struct group_spec *spec = group_spec_create(row->id, row->app_name, "", row->manual, row->address_list);
-    struct executor_place *grown;
+    bool whole = spec != NULL;
 
-    if (!spec)
-        return false;
-    grown = realloc(places->items, (places->count + spec->count + 1) * sizeof *grown);
-    bool whole = grown != NULL;
-    if (whole)
-        places->items = grown;
     for (size_t i = 0; whole && i < spec->count; i++) {
-        char *address = str_copy(spec->addresses[i]);
+        bool room = list_grow(&places->items, places->count, sizeof *places->items);
+        char *address = room ? str_copy(spec->addresses[i]) : NULL;
 
         whole = address != NULL;
         if (whole)
-            grown[places->count++] = (struct executor_place){address, row};
+            places->items[places->count++] = (struct executor_place){address, row};
         for (size_t len = whole ? strlen(address) : 0; len && address[len - 1] == '/'; len--)
             address[len - 1] = '\0';
     }

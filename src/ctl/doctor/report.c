@@ -49,16 +49,9 @@ void report_add(struct doctor_report *r, const struct finding *finding)
 {
     struct finding *f;
 
-    if (r->count == r->cap) {
-        size_t cap = r->cap ? 2 * r->cap : 32;
-        struct finding *more = realloc(r->findings, cap * sizeof *more);
-
-        if (!more) {
-            r->failed = true;
-            return;
-        }
-        r->findings = more;
-        r->cap = cap;
+    if (!list_grow(&r->findings, r->count, sizeof *f)) {
+        r->failed = true;
+        return;
     }
     f = &r->findings[r->count++];
     *f = *finding;

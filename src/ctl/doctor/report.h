@@ -26,7 +26,7 @@ struct finding {
 #define REPORT_LEFT_OUT_MAX 100 /* checks */
 struct doctor_report {
     struct finding *findings; /* in the order of the checks */
-    size_t count, cap;
+    size_t count;
     const char *left_out[REPORT_LEFT_OUT_MAX]; /* codes of checks that lack what another one misses: constants */
     size_t left_out_count;
     bool failed; /* out of memory */

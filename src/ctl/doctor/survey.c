@@ -23,11 +23,11 @@ struct reading {
     struct judge judge;
     struct job_survey *out;
     int64_t *ids; /* ascending */
-    size_t count, cap;
+    size_t count;
     struct link {
         int64_t parent, child;
     } * links;
-    size_t link_count, link_cap;
+    size_t link_count;
 };
 
 enum column {
@@ -97,15 +97,8 @@ static bool add_link(struct reading *r, int64_t parent, int64_t child)
 {
     if (r->link_count == EDGES_MAX)
         return true;
-    if (r->link_count == r->link_cap) {
-        size_t cap = r->link_cap ? 2 * r->link_cap : 256;
-        struct link *grown = realloc(r->links, cap * sizeof *grown);
-
-        if (!grown)
-            return false;
-        r->links = grown;
-        r->link_cap = cap;
-    }
+    if (!list_grow(&r->links, r->link_count, sizeof *r->links))
+        return false;
     r->links[r->link_count++] = (struct link){parent, child};
     return true;
 }
@@ -200,15 +193,8 @@ static enum err judge_children(struct reading *r, struct errctx *ec)
 
 static bool keep_id(struct reading *r, int64_t id)
 {
-    if (r->count == r->cap) {
-        size_t cap = r->cap ? 2 * r->cap : 1024;
-        int64_t *grown = realloc(r->ids, cap * sizeof *grown);
-
-        if (!grown)
-            return false;
-        r->ids = grown;
-        r->cap = cap;
-    }
+    if (!list_grow(&r->ids, r->count, sizeof id))
+        return false;
     r->ids[r->count++] = id;
     return true;
 }

@@ -79,13 +79,12 @@ static enum err close_runs(struct store_session *s, struct flow_changes *c, stru
         struct db_rows *rows = NULL;
         e = store_query(s, &rows, ec, "SELECT log_id FROM shardwheel_flow_fire WHERE run_id IN (?)",
                         sql_part(c->closed, c->closed_count, at));
-        int64_t *more = e ? NULL : realloc(c->kills, (c->kill_count + db_rows_count(rows) + 1) * sizeof *more);
-        if (!e && !more)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
-        if (!e)
-            c->kills = more;
-        while (!e && db_rows_next(rows))
-            c->kills[c->kill_count++] = db_int(rows, 0);
+        while (!e && db_rows_next(rows)) {
+            if (list_grow(&c->kills, c->kill_count, sizeof *c->kills))
+                c->kills[c->kill_count++] = db_int(rows, 0);
+            else
+                e = err_set(ec, ERR_NOMEM, "out of memory");
+        }
         db_rows_destroy(rows);
     }
     for (size_t i = 0; i < c->closed_count && !e; i++)

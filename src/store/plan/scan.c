@@ -8,21 +8,6 @@
 
 /* ---- the look at the table ----------------------------------------------------------------------------------- */
 
-static bool add_due(struct due_scan *scan, size_t *room, struct due_id due)
-{
-    if (scan->count == *room) {
-        size_t more = *room ? *room * 2 : 1024;
-        struct due_id *grown = realloc(scan->list, more * sizeof *grown);
-
-        if (!grown)
-            return false;
-        scan->list = grown;
-        *room = more;
-    }
-    scan->list[scan->count++] = due;
-    return true;
-}
-
 static void put_scan(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t until_ms,
                      size_t limit)
 {
@@ -42,7 +27,6 @@ enum err store_scan_due(struct store_session *s, const int *shards, size_t shard
 {
     struct due_scan scan = {.complete = true};
     struct db_rows *rows = NULL;
-    size_t room = 0;
     bool fits = true;
 
     put_scan(s, shards, shard_count, n, until_ms, limit);
@@ -51,8 +35,9 @@ enum err store_scan_due(struct store_session *s, const int *shards, size_t shard
         if (db_int(rows, 0) < 0) /* no shard's: id % N */
             continue;
         scan.complete = scan.count < limit;
-        if (scan.complete)
-            fits = add_due(&scan, &room, (struct due_id){.id = db_int(rows, 0), .next_ms = db_int(rows, 1)});
+        fits = !scan.complete || list_grow(&scan.list, scan.count, sizeof *scan.list);
+        if (scan.complete && fits)
+            scan.list[scan.count++] = (struct due_id){.id = db_int(rows, 0), .next_ms = db_int(rows, 1)};
     }
     if (!e)
         e = store_end_stream(s, rows, ec);

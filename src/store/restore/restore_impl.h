@@ -10,7 +10,6 @@ struct restore {
     struct store_session *s;
     const struct restore_order *order;
     struct restore_result *out;
-    size_t room; /* of out->jobs */
 };
 
 /* Not in a dry run: the statement under construction; or a whole one, see store_exec. */

@@ -4,7 +4,6 @@
 #include "shardwheel/base.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void numbers_sort_ascending(void **state)
 {

@@ -161,11 +161,8 @@ static enum err read_names(struct reader *in, bool of_groups, struct names *out)
         e = read_name(in, of_groups, &name);
         if (!e && out->count == MAPPING_NAMES_MAX)
             e = err_set(in->ec, ERR_INPUT, "rule %zu: more than %d names in one list", in->rule, MAPPING_NAMES_MAX);
-        char **more = e ? NULL : realloc(out->items, (out->count + 1) * sizeof *more);
-        if (!e && !more)
+        if (!e && !list_grow(&out->items, out->count, sizeof *out->items))
             e = err_set(in->ec, ERR_NOMEM, "out of memory");
-        if (more)
-            out->items = more;
         if (e || !(out->items[out->count] = buf_take(&name))) {
             buf_fini(&name);
             return e ? e : err_set(in->ec, ERR_NOMEM, "out of memory");
@@ -238,10 +235,8 @@ static enum err read_rules(struct reader *in, struct mapping *m)
         in->rule++;
         if (m->count == MAPPING_RULES_MAX)
             return err_set(in->ec, ERR_INPUT, "more than %d rules", MAPPING_RULES_MAX);
-        struct rule *more = realloc(m->rules, (m->count + 1) * sizeof *more);
-        if (!more)
+        if (!list_grow(&m->rules, m->count, sizeof *m->rules))
             return err_set(in->ec, ERR_NOMEM, "out of memory");
-        m->rules = more;
         m->rules[m->count] = (struct rule){0};
         e = read_rule(in, &m->rules[m->count++]);
         if (e)
