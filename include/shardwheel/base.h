@@ -338,6 +338,10 @@ MUST_CHECK bool list_grow(void *list, size_t count, size_t item_size);
  * place whose number is not below this one, and the item that has it; NULL: none has. */
 size_t list_find_place(const void *list, size_t count, size_t item_size, int64_t number);
 void *list_find(const void *list, size_t count, size_t item_size, int64_t number);
+/* In any ascending list: the first place whose item is not below the key. compare(key, item): as for bsearch. */
+size_t list_find_first(const void *key, const void *list, size_t count, size_t item_size,
+                       int (*compare)(const void *key, const void *item));
+bool list_has_text(const char *const *list, size_t count, const char *text); /* in any order */
 
 /* For qsort and bsearch, ascending: of numbers, or of structs that begin with one, such as an id. */
 int compare_int64(const void *a, const void *b);

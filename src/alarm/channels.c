@@ -59,10 +59,8 @@ void channels_fini(struct channel_list *list)
 
 bool channel_serves(const struct channel *channel, const char *app)
 {
-    for (size_t i = 0; i < channel->group_count; i++)
-        if (app && strcmp(channel->groups[i], app) == 0)
-            return true;
-    return channel->group_count == 0;
+    return channel->group_count == 0 ||
+           (app && list_has_text((const char *const *)channel->groups, channel->group_count, app));
 }
 
 bool channel_serves_tags(const struct channel *channel, const char *tags)

@@ -30,22 +30,19 @@ void lookout_reset(struct lookout *w)
 
 /* ---- what is open ------------------------------------------------------------------------------------------------ */
 
+static int compare_states(const void *a, const void *b)
+{
+    const struct watch_state *x = a, *y = b;
+    int by_kind = strcmp(x->kind, y->kind);
+
+    return by_kind ? by_kind : compare_numbers(x->target, y->target);
+}
+
 const struct watch_state *lookout_find_state(const struct watch_states *states, const char *kind, int64_t target)
 {
-    size_t low = 0, high = states->count;
+    const struct watch_state key = {.kind = kind, .target = target};
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct watch_state *at = &states->rows[middle];
-        int by_kind = strcmp(at->kind, kind);
-        if (by_kind == 0 && at->target == target)
-            return at;
-        if (by_kind < 0 || (by_kind == 0 && at->target < target))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return states->count ? bsearch(&key, states->rows, states->count, sizeof key, compare_states) : NULL;
 }
 
 static void add_change(struct lookout *w, enum watch_change_kind what, enum watch_kind kind, int64_t target,

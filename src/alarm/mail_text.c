@@ -17,14 +17,6 @@
 
 /* ---- addresses --------------------------------------------------------------------------------------------- */
 
-static bool list_has(const struct mail_list *list, const char *address)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->addresses[i], address) == 0)
-            return true;
-    return false;
-}
-
 /* A copy of the address in an entry, "" when there is none in it: without blanks around it, and of "Some Name
  * <address>" what stands in the brackets. A name is not used, but one with control characters spoils the entry. NULL
  * when out of memory. */
@@ -69,7 +61,7 @@ enum err mail_list_parse(const char *text, struct mail_list *out, struct errctx 
             return err_set(ec, ERR_NOMEM, "out of memory for %zu mail addresses", entries);
         }
         text += text[len] ? len + 1 : len;
-        if (*address && !list_has(&list, address)) {
+        if (*address && !list_has_text((const char *const *)list.addresses, list.count, address)) {
             list.addresses[list.count++] = address;
             continue;
         }

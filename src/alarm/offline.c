@@ -50,16 +50,9 @@ static struct offline_app *add_app(struct offline *o, const char *app)
 
 static size_t count_left(const struct executor_beats *beats, const char *app)
 {
-    size_t low = 0, high = beats->count, n = 0;
+    size_t first = list_find_first(&app, beats->rows, beats->count, sizeof *beats->rows, compare_texts), n = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(beats->rows[middle].app_name, app) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low + n < beats->count && strcmp(beats->rows[low + n].app_name, app) == 0)
+    while (first + n < beats->count && strcmp(beats->rows[first + n].app_name, app) == 0)
         n++;
     return n;
 }

@@ -33,7 +33,8 @@ int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-size_t list_find_place(const void *list, size_t count, size_t item_size, int64_t number)
+size_t list_find_first(const void *key, const void *list, size_t count, size_t item_size,
+                       int (*compare)(const void *key, const void *item))
 {
     const char *items = list;
     size_t low = 0, high = count;
@@ -41,7 +42,7 @@ size_t list_find_place(const void *list, size_t count, size_t item_size, int64_t
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (compare_int64(items + middle * item_size, &number) < 0)
+        if (compare(key, items + middle * item_size) > 0)
             low = middle + 1;
         else
             high = middle;
@@ -49,9 +50,22 @@ size_t list_find_place(const void *list, size_t count, size_t item_size, int64_t
     return low;
 }
 
+size_t list_find_place(const void *list, size_t count, size_t item_size, int64_t number)
+{
+    return list_find_first(&number, list, count, item_size, compare_int64);
+}
+
 void *list_find(const void *list, size_t count, size_t item_size, int64_t number)
 {
     return count ? bsearch(&number, list, count, item_size, compare_int64) : NULL;
+}
+
+bool list_has_text(const char *const *list, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], text) == 0)
+            return true;
+    return false;
 }
 
 size_t sort_distinct(int64_t *list, size_t count)

@@ -4,19 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first place whose text is not before this one. */
-static size_t find_place(const struct lost_addresses *a, const char *text)
+static int compare_address(const void *text, const void *address)
 {
-    size_t low = 0, high = a->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(a->list[middle]->text, text) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return strcmp(text, (*(struct lost_address *const *)address)->text);
 }
 
 static struct lost_address *create_address(const char *text)
@@ -41,7 +31,7 @@ static void destroy_address(struct lost_address *address)
 
 struct lost_address *lost_addresses_get(struct lost_addresses *a, const char *text)
 {
-    size_t at = find_place(a, text);
+    size_t at = list_find_first(text, a->list, a->count, sizeof(struct lost_address *), compare_address);
     struct lost_address *made = NULL;
 
     if (at < a->count && strcmp(a->list[at]->text, text) == 0)

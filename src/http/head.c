@@ -88,11 +88,7 @@ static bool is_method(const char *name)
     static const char *const methods[] = {"GET",    "HEAD",    "POST",  "PUT",     "PATCH",
                                           "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"};
 
-    for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
-        if (!strcmp(name, methods[i]))
-            return true;
-    }
-    return false;
+    return list_has_text(methods, ARRAY_LEN(methods), name);
 }
 
 /* `line` ends with NUL. *why is set for all that is wrong but what is told apart. */

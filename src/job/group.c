@@ -19,14 +19,6 @@ void group_spec_unref(struct group_spec *group)
         free(group);
 }
 
-static bool is_listed(const struct group_spec *group, const char *address)
-{
-    for (size_t i = 0; i < group->count; i++)
-        if (strcmp(group->addresses[i], address) == 0)
-            return true;
-    return false;
-}
-
 /* Cuts the text at its commas, in place. */
 static void split_addresses(struct group_spec *group, const char **places, char *text)
 {
@@ -39,7 +31,7 @@ static void split_addresses(struct group_spec *group, const char **places, char 
         size_t len = strlen(item);
         while (len > 0 && strchr(" \t\r\n", item[len - 1]))
             item[--len] = '\0';
-        if (len > 0 && !is_listed(group, item))
+        if (len > 0 && !list_has_text(group->addresses, group->count, item))
             places[group->count++] = item;
     }
 }

@@ -37,18 +37,9 @@ static int compare_rows(const void *a, const void *b)
     return by_key ? by_key : lists_compare_utf16(x->value, y->value);
 }
 
-/* Index of the first row whose key is not less than `key`. */
-static size_t find_first(const struct registry_row *const *rows, size_t count, const char *key)
+static int compare_key(const void *key, const void *row)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(rows[middle]->key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return strcmp(key, (*(const struct registry_row *const *)row)->key);
 }
 
 /* Joins the values of `key`. False in *fits when some had to be left out. */
@@ -59,7 +50,8 @@ static void join_values(const struct registry_row *const *rows, size_t count, co
 
     *fits = true;
     buf_clear(out);
-    for (size_t i = find_first(rows, count, key); i < count && !strcmp(rows[i]->key, key); i++) {
+    for (size_t i = list_find_first(key, rows, count, sizeof *rows, compare_key);
+         i < count && !strcmp(rows[i]->key, key); i++) {
         const char *value = rows[i]->value;
         if (previous && !strcmp(previous, value))
             continue;

@@ -146,30 +146,20 @@ void registry_put_snapshot(const struct registry_snapshot *snap)
 
 const struct registry_group *registry_find_group(const struct registry_snapshot *snap, int64_t id)
 {
-    size_t low = 0, high = snap->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (snap->groups[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < snap->count && snap->groups[low].id == id ? &snap->groups[low] : NULL;
+    return list_find(snap->groups, snap->count, sizeof *snap->groups, id);
+}
+
+static int compare_app_name(const void *name, const void *group)
+{
+    return strcmp(name, (*(const struct registry_group *const *)group)->app_name);
 }
 
 /* Index in by_app of the first group whose name is not less. */
 static size_t find_app(const struct registry_snapshot *snap, const char *app_name)
 {
     const struct snapshot_memory *memory = snap->memory;
-    size_t low = 0, high = snap->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(memory->by_app[middle]->app_name, app_name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+
+    return list_find_first(app_name, memory->by_app, snap->count, sizeof *memory->by_app, compare_app_name);
 }
 
 const struct registry_group *registry_find_app(const struct registry_snapshot *snap, const char *app_name)

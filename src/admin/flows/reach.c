@@ -37,20 +37,15 @@ void reach_fini(struct reach *reach)
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
+static int compare_name(const void *name, const void *flow)
+{
+    return strcmp(name, (*(struct reach_flow *const *)flow)->name);
+}
+
 /* Where the name is among by_name, or would be. */
 static size_t find_place(const struct reach *reach, const char *name)
 {
-    size_t low = 0, high = reach->name_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (strcmp(reach->by_name[middle]->name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return list_find_first(name, reach->by_name, reach->name_count, sizeof *reach->by_name, compare_name);
 }
 
 const struct reach_flow *reach_find(const struct reach *reach, const char *name)
@@ -162,14 +157,6 @@ const struct reach_flow *reach_find_version(const struct reach *reach, int64_t i
     return NULL;
 }
 
-static bool is_among(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return true;
-    return false;
-}
-
 /* Gives steps the flows that they run; some names of flows that were not read yet are left, or none. */
 static size_t link_steps(struct reach *reach, const char *names[NAMES_AT_ONCE])
 {
@@ -181,7 +168,7 @@ static size_t link_steps(struct reach *reach, const char *names[NAMES_AT_ONCE])
 
             if (step->flow[0] && !step->runs)
                 step->runs = (struct reach_flow *)reach_find(reach, step->flow);
-            if (step->flow[0] && !step->runs && !is_among(names, count, step->flow))
+            if (step->flow[0] && !step->runs && !list_has_text(names, count, step->flow))
                 names[count++] = step->flow;
         }
         if (count == 0)

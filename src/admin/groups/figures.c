@@ -34,28 +34,14 @@ static void choose(struct groups_figures *out, const struct registry_snapshot *s
     }
 }
 
-/* The first row of the app; those of one app stand together. */
-static size_t find_app(const struct executor_beats *beats, const char *app_name)
-{
-    size_t low = 0, high = beats->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(beats->rows[middle].app_name, app_name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* An address may stand there twice, for two writers that came at once. */
 static void count_beats(struct group_figures *f, const struct executor_beats *beats, const char *app_name,
                         int64_t now_s)
 {
     const char *last = NULL;
+    size_t i = list_find_first(&app_name, beats->rows, beats->count, sizeof *beats->rows, compare_texts);
 
-    for (size_t i = find_app(beats, app_name); i < beats->count && !strcmp(beats->rows[i].app_name, app_name); i++) {
+    for (; i < beats->count && !strcmp(beats->rows[i].app_name, app_name); i++) {
         const struct executor_beat *row = &beats->rows[i];
 
         if (row->age_s > MISSED_HOLD_S)

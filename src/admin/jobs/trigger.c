@@ -28,15 +28,6 @@ enum err job_check_order(struct store_session *s, const struct trigger_order *or
     return e;
 }
 
-static bool is_among(const struct group_spec *group, const char *address)
-{
-    for (size_t i = 0; i < group->count; i++) {
-        if (!strcmp(group->addresses[i], address))
-            return true;
-    }
-    return false;
-}
-
 /* With each call goes the access token, to wherever it is sent: who may run a job but not change it sends it to its own
  * executors alone. */
 static enum err check_targets(struct store_session *s, const struct actor *actor, const struct trigger_order *order,
@@ -52,7 +43,7 @@ static enum err check_targets(struct store_session *s, const struct actor *actor
     if (!e && !(given = group_spec_create(group_id, "", "", true, order->addresses)))
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     for (size_t i = 0; !e && i < given->count; i++) {
-        if (!own || !is_among(own, given->addresses[i]))
+        if (!own || !list_has_text(own->addresses, own->count, given->addresses[i]))
             e = refuse(r, REFUSED_RIGHT, "addressList", "%s may send it to executors of its group alone", actor->name);
     }
     group_spec_unref(given);

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *run_log_end_name(enum run_log_end end)
 {
@@ -33,10 +32,8 @@ static bool is_listed(struct admin *a, int64_t group, const char *address)
 {
     const struct registry_snapshot *snap = a->opts.registry ? registry_get_snapshot(a->opts.registry) : NULL;
     const struct registry_group *found = snap ? registry_find_group(snap, group) : NULL;
-    bool listed = false;
+    bool listed = found && list_has_text(found->addresses, found->count, address);
 
-    for (size_t i = 0; found && i < found->count && !listed; i++)
-        listed = strcmp(found->addresses[i], address) == 0;
     if (snap)
         registry_put_snapshot(snap);
     return listed;

@@ -189,20 +189,14 @@ enum err transfer_index_load(struct transfer_index *index, struct admin *a, cons
 size_t transfer_index_find_job(const struct transfer_index *index, const char *app_name, const char *name, int64_t *id)
 {
     const struct group_info *group;
-    size_t low = 0, high = index->sorted, count = 0;
+    size_t at, count = 0;
 
     if (transfer_index_find_group(index, app_name, &group) != 1)
         return 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct indexed_job *job = &index->jobs[middle];
-        if (job->group < group->id || (job->group == group->id && strcmp(job->name, name) < 0))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < index->sorted && index->jobs[low].group == group->id && !strcmp(index->jobs[low].name, name); low++)
-        *id = index->jobs[low].id, count++;
+    const struct indexed_job first = {.group = group->id, .id = INT64_MIN, .name = (char *)(uintptr_t)name};
+    at = list_find_first(&first, index->jobs, index->sorted, sizeof first, compare_jobs);
+    for (; at < index->sorted && index->jobs[at].group == group->id && !strcmp(index->jobs[at].name, name); at++)
+        *id = index->jobs[at].id, count++;
     return count;
 }
 

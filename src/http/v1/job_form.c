@@ -48,10 +48,7 @@ static bool may_be_null(const char *field)
     static const char *const fields[] = {"alarmEmail", "scheduleConf", "executorHandler", "executorParam",
                                          "childJobId", "glueSource",   "glueRemark"};
 
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (!strcmp(fields[i], field))
-            return true;
-    return false;
+    return list_has_text(fields, ARRAY_LEN(fields), field);
 }
 
 static void take_text(struct job_given *g, struct v1_object *o, const struct job_column *c)

@@ -23,11 +23,7 @@ bool v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const
 
 bool v1_is_asked(const struct v1_asked *asked, const char *name)
 {
-    for (size_t i = 0; i < asked->count; i++) {
-        if (!strcmp(asked->names[i], name))
-            return true;
-    }
-    return false;
+    return list_has_text(asked->names, asked->count, name);
 }
 
 void v1_note_asked(struct v1_asked *asked, const char *name)

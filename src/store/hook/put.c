@@ -130,10 +130,7 @@ static bool is_change(const char *action)
 {
     static const char *const actions[] = {"job.add", "job.update", "job.start", "job.stop", "job.remove"};
 
-    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
-        if (strcmp(action, actions[i]) == 0)
-            return true;
-    return strncmp(action, "glue.", 5) == 0;
+    return list_has_text(actions, ARRAY_LEN(actions), action) || strncmp(action, "glue.", 5) == 0;
 }
 
 enum err hook_put_change(struct store_session *s, const struct audit_row *row, int64_t audit_id, struct errctx *ec)

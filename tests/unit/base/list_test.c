@@ -4,6 +4,7 @@
 #include "shardwheel/base.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void numbers_sort_ascending(void **state)
 {
@@ -103,6 +104,39 @@ static void structs_sort_by_their_members(void **state)
     assert_string_equal(names, "abcd");
 }
 
+static int compare_name(const void *name, const void *pair)
+{
+    return strcmp(name, ((const struct pair *)pair)->name);
+}
+
+static void the_first_place_is_found_by_any_key(void **state)
+{
+    const struct pair list[] = {{"a", 1, 0}, {"b", 2, 0}, {"b", 3, 0}, {"d", 4, 0}};
+    const struct {
+        const char *key;
+        size_t place;
+    } cases[] = {{"", 0}, {"a", 0}, {"b", 1}, {"c", 3}, {"d", 3}, {"e", 4}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_int_equal(list_find_first(cases[i].key, list, ARRAY_LEN(list), sizeof *list, compare_name),
+                         cases[i].place);
+    assert_int_equal(list_find_first("a", NULL, 0, sizeof *list, compare_name), 0);
+}
+
+static void texts_are_found_in_any_order(void **state)
+{
+    static const char *const list[] = {"GET", "", "POST"};
+
+    (void)state;
+    assert_true(list_has_text(list, 3, "POST"));
+    assert_true(list_has_text(list, 3, ""));
+    assert_false(list_has_text(list, 2, "POST"));
+    assert_false(list_has_text(list, 3, "POS"));
+    assert_false(list_has_text(list, 3, "post"));
+    assert_false(list_has_text(NULL, 0, "GET"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +144,8 @@ int main(void)
         cmocka_unit_test(lists_grow),
         cmocka_unit_test(items_are_found_by_their_number),
         cmocka_unit_test(structs_sort_by_their_members),
+        cmocka_unit_test(the_first_place_is_found_by_any_key),
+        cmocka_unit_test(texts_are_found_in_any_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
