@@ -315,6 +315,7 @@ static inline int hex_digit(char c)
 }
 /* Whole text must be a decimal number within the bounds. */
 bool parse_int(const char *text, int64_t min, int64_t max, int64_t *out);
+bool str_equal(const char *a, const char *b);            /* NULL is equal to NULL alone */
 bool str_equal_const_time(const char *a, const char *b); /* the time taken does not tell where they differ */
 bool str_is_blank(const char *s);                        /* NULL, empty, or white space only */
 char *str_copy(const char *s);                           /* NULL for NULL, or when out of memory */

@@ -71,7 +71,7 @@ static void put_field(struct audit_diff *d, const char *name, put_fn put, const 
 static bool says_nothing(const struct audit_diff *d, const char *old, const char *new)
 {
     if (d->kind == AUDIT_CHANGED)
-        return old == new || (old && new && !strcmp(old, new));
+        return str_equal(old, new);
     return !(d->kind == AUDIT_ADDED ? new : old);
 }
 

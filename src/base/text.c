@@ -22,6 +22,11 @@ bool parse_int(const char *text, int64_t min, int64_t max, int64_t *out)
     return true;
 }
 
+bool str_equal(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 bool str_equal_const_time(const char *a, const char *b)
 {
     size_t len_a = strlen(a), len_b = strlen(b);

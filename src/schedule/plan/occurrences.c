@@ -103,11 +103,6 @@ static enum err find_zone(struct occurrences *o, const char *name, const struct 
     return ERR_OK;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static void keep_error(struct cached *c, const struct errctx *ec)
 {
     free(c->error);
@@ -132,7 +127,7 @@ static struct cached *find_cron(struct occurrences *o, const char *text, const c
         hash = (hash ^ (unsigned char)*s) * 16777619u;
     c = &o->cache[hash % CACHE_SLOTS];
 
-    if (c->text && strcmp(c->text, text) == 0 && is_same_text(c->zone_name, zone_name))
+    if (c->text && strcmp(c->text, text) == 0 && str_equal(c->zone_name, zone_name))
         return c;
     forget(c);
     c->text = str_copy(text);

@@ -2,15 +2,9 @@
 #include "shardwheel/store/group.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "store/conn/session.h"
 #include "store/people/audit.h"
-
-static bool is_same(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
 
 /* A refused text is the caller's fault, and the statement's words help nobody. */
 static enum err explain(struct store_session *s, enum err e, struct errctx *ec)
@@ -59,7 +53,7 @@ enum err store_insert_group(struct store_session *s, const struct group_info *gr
 
 static void put_set(struct sqlbuf *q, const char *column, const char *from, const char *to)
 {
-    if (is_same(from, to))
+    if (str_equal(from, to))
         return;
     sql_put(q, ", ? = ?", sql_word(column), sql_or_null(to));
 }

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "store/conn/rows.h"
 #include "store/people/audit.h"
@@ -34,11 +33,6 @@ FINI_BY(store_free_memory, glue_now, memory)
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-static bool are_equal(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 /* Locks the job's row. */
 static enum err lock_job(struct store_session *s, const struct glue_change *change, int64_t *updated_s, char type[64],
                          struct errctx *ec)
@@ -48,8 +42,8 @@ static enum err lock_job(struct store_session *s, const struct glue_change *chan
 
     if (e)
         return e;
-    if (change->from && (change->from->updated_s != now.updated_s || !are_equal(change->from->source, now.source) ||
-                         !are_equal(change->from->remark, now.remark)))
+    if (change->from && (change->from->updated_s != now.updated_s || !str_equal(change->from->source, now.source) ||
+                         !str_equal(change->from->remark, now.remark)))
         e = err_set(ec, ERR_CONFLICT, "the source was changed by somebody meanwhile");
     *updated_s = now.updated_s >= change->now_s ? now.updated_s + 1 : change->now_s;
     snprintf(type, 64, "%s", now.type);

@@ -76,13 +76,8 @@ void job_row_set_number(struct job_row *row, const struct job_column *c, int64_t
 
 bool job_column_is_equal(const struct job_row *a, const struct job_row *b, const struct job_column *c)
 {
-    const char *x, *y;
-
-    if (!c->is_text)
-        return job_row_number(a, c) == job_row_number(b, c);
-    x = job_row_text(a, c);
-    y = job_row_text(b, c);
-    return x == y || (x && y && !strcmp(x, y));
+    return c->is_text ? str_equal(job_row_text(a, c), job_row_text(b, c))
+                      : job_row_number(a, c) == job_row_number(b, c);
 }
 
 const char *job_column_sql(const struct job_column *c, const struct store_features *features)

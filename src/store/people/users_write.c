@@ -115,19 +115,14 @@ enum err store_add_outside_user(struct store_session *s, const struct user *u, c
     return add_user(s, u, outside, audit, id, ec);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
-
 static bool same_role(const struct user *a, const struct user *b)
 {
-    return !strcmp(a->own_role, b->own_role) && same_text(a->own_groups, b->own_groups);
+    return !strcmp(a->own_role, b->own_role) && str_equal(a->own_groups, b->own_groups);
 }
 
 static bool same_user(const struct user *a, const struct user *b)
 {
-    return a->role == b->role && !strcmp(a->password, b->password) && same_text(a->permission, b->permission) &&
+    return a->role == b->role && !strcmp(a->password, b->password) && str_equal(a->permission, b->permission) &&
            same_role(a, b);
 }
 
@@ -155,7 +150,7 @@ static enum err write_user(struct store_session *s, const struct user *from, con
         put_assignment(q, &first, "role = ");
         sql_int(q, to->role);
     }
-    if (!same_text(from->permission, to->permission)) {
+    if (!str_equal(from->permission, to->permission)) {
         put_assignment(q, &first, "permission = ");
         sql_text_or_null(q, to->permission);
     }
@@ -199,7 +194,7 @@ enum err store_change_user(struct store_session *s, const struct user *from, con
         e = compare_user(s, from, &has_token, ec);
     if (!e)
         e = write_user(s, from, to, has_token && !keep_java, ec);
-    if (!e && !(same_role(from, to) && from->role == to->role && same_text(from->permission, to->permission)))
+    if (!e && !(same_role(from, to) && from->role == to->role && str_equal(from->permission, to->permission)))
         e = write_role(s, from->id, to, ec);
     if (!e && strcmp(from->password, to->password) != 0)
         e = write_strong(s, from->id, to, ec);

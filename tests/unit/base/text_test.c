@@ -96,6 +96,18 @@ static void numbers_are_read_whole(void **state)
     assert_int_equal(value, 5);
 }
 
+static void texts_that_may_be_missing_compare(void **state)
+{
+    char copy[] = "a";
+
+    (void)state;
+    assert_true(str_equal("a", copy));
+    assert_true(str_equal(NULL, NULL));
+    assert_false(str_equal("a", "ab"));
+    assert_false(str_equal("", NULL));
+    assert_false(str_equal(NULL, ""));
+}
+
 static void secrets_compare(void **state)
 {
     (void)state;
@@ -295,6 +307,7 @@ int main(void)
         cmocka_unit_test(buffers_grow_and_stay_ended),
         cmocka_unit_test(json_strings_are_well_formed),
         cmocka_unit_test(numbers_are_read_whole),
+        cmocka_unit_test(texts_that_may_be_missing_compare),
         cmocka_unit_test(secrets_compare),
         cmocka_unit_test(digests),
         cmocka_unit_test(random_text_differs),
