@@ -30,8 +30,25 @@ void text_put_html(struct buf *out, const char *text, size_t len, size_t max);
 /* In lines that begin with `prefix` and are at most `width` bytes wide, as far as words allow. */
 void text_put_wrapped(struct buf *out, const char *prefix, const char *text, size_t width);
 
-/* Words between commas; NULL: none. */
+/* A part of a text that is somebody else's, not ended by a NUL. */
+struct text_part {
+    const char *at;
+    size_t len;
+};
+/* Without what is not above a blank at both ends, as String.trim of Java. */
+struct text_part text_trim(const char *text);
+struct text_part text_trim_part(struct text_part part);
+
+/* The next item of a list with commas between them; *list moves behind it. False: there is none; nothing stands behind a
+ * last comma. */
+bool text_next_item(const char **list, struct text_part *item);
+/* In a text that may be changed: the next item that is not blank, trimmed and ended by a NUL there; NULL: there is
+ * none. */
+char *text_cut_item(char **list);
+size_t text_count_items(const char *list); /* empty ones and an empty list too: room for as many is enough */
+/* An item is just this; NULL: there is none. */
 bool text_list_has(const char *list, const char *word);
+bool text_list_has_part(const char *list, struct text_part word);
 
 /* 2026-11-22T16:00:00.000Z, or with another zone and other digits of the second; years 1970 to 9999. */
 bool instant_parse(const char *text, int64_t *out_ms);

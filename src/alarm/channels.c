@@ -156,22 +156,18 @@ static enum err begin_channel(struct channel_list *list, enum channel_kind kind,
 /* Texts between commas. */
 static enum err take_list(char ***list, size_t *count, const char *value, struct errctx *ec)
 {
-    size_t most = 1;
+    struct text_part item;
 
-    for (const char *p = value; *p; p++)
-        most += *p == ',';
-    *list = calloc(most, sizeof(char *));
+    *list = calloc(text_count_items(value), sizeof(char *));
     if (!*list)
         return no_memory(ec);
-    while (*value) {
-        size_t len = strcspn(value, ",");
-        if (len > 0) {
-            (*list)[*count] = strndup(value, len);
-            if (!(*list)[*count])
-                return no_memory(ec);
-            ++*count;
-        }
-        value += len + (value[len] == ',');
+    while (text_next_item(&value, &item)) {
+        if (item.len == 0)
+            continue;
+        (*list)[*count] = strndup(item.at, item.len);
+        if (!(*list)[*count])
+            return no_memory(ec);
+        ++*count;
     }
     return ERR_OK;
 }

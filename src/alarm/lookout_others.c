@@ -2,6 +2,7 @@
 /* Groups with few executors, and shards that are late. */
 #include "alarm/lookout.h"
 #include "shardwheel/store/registry.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,13 +51,11 @@ static bool is_of_interest(const struct lookout *w, enum watch_kind kind)
 
 static int64_t count_addresses(const char *list)
 {
+    struct text_part address;
     int64_t n = 0;
 
-    for (const char *at = list; *at;) {
-        size_t len = strcspn(at, ",");
-        n += len > 0;
-        at += len + (at[len] == ',');
-    }
+    while (text_next_item(&list, &address))
+        n += address.len > 0;
     return n;
 }
 

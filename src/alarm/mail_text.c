@@ -20,9 +20,9 @@
 /* A copy of the address in an entry, "" when there is none in it: without blanks around it, and of "Some Name
  * <address>" what stands in the brackets. A name is not used, but one with control characters spoils the entry. NULL
  * when out of memory. */
-static char *copy_address(const char *entry, size_t len, bool *blank)
+static char *copy_address(struct text_part item, bool *blank)
 {
-    const char *end = entry + len, *open;
+    const char *entry = item.at, *end = entry + item.len, *open;
 
     while (entry < end && (*entry == ' ' || *entry == '\t'))
         entry++;
@@ -45,22 +45,19 @@ static char *copy_address(const char *entry, size_t len, bool *blank)
 enum err mail_list_parse(const char *text, struct mail_list *out, struct errctx *ec)
 {
     struct mail_list list = {0};
-    size_t entries = 1;
+    size_t entries = text_count_items(text);
+    struct text_part entry;
 
-    for (const char *p = text; *p; p++)
-        entries += *p == ',';
     list.addresses = calloc(entries, sizeof(char *));
     if (!list.addresses)
         return err_set(ec, ERR_NOMEM, "out of memory for %zu mail addresses", entries);
-    while (*text) {
-        size_t len = strcspn(text, ",");
+    while (text_next_item(&text, &entry)) {
         bool blank;
-        char *address = copy_address(text, len, &blank);
+        char *address = copy_address(entry, &blank);
         if (!address) {
             mail_list_fini(&list);
             return err_set(ec, ERR_NOMEM, "out of memory for %zu mail addresses", entries);
         }
-        text += text[len] ? len + 1 : len;
         if (*address && !list_has_text((const char *const *)list.addresses, list.count, address)) {
             list.addresses[list.count++] = address;
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Areas and levels by name. */
-#include "shardwheel/base.h"
+#include "shardwheel/text.h"
 
 #include <string.h>
 
@@ -74,23 +74,16 @@ enum err log_parse_levels(const char *text, enum log_level general, enum log_lev
                           struct errctx *ec)
 {
     enum log_level levels[LOG_AREA_COUNT];
+    struct text_part item;
 
     for (size_t i = 0; i < LOG_AREA_COUNT; i++)
         levels[i] = general;
-    for (const char *p = text; *p;) {
-        size_t blanks = strspn(p, " \t"), len;
-        enum err e;
+    while (text_next_item(&text, &item)) {
+        item = text_trim_part(item);
+        enum err e = item.len ? parse_one(item.at, item.len, levels, ec) : ERR_OK;
 
-        p += blanks;
-        len = strcspn(p, ",");
-        const char *next = p[len] ? p + len + 1 : p + len;
-
-        while (len > 0 && (p[len - 1] == ' ' || p[len - 1] == '\t'))
-            len--;
-        e = len ? parse_one(p, len, levels, ec) : ERR_OK;
         if (e)
             return e;
-        p = next;
     }
     memcpy(out, levels, sizeof levels);
     return ERR_OK;

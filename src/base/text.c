@@ -97,17 +97,68 @@ void text_put_wrapped(struct buf *out, const char *prefix, const char *text, siz
     }
 }
 
+struct text_part text_trim_part(struct text_part part)
+{
+    while (part.len && (unsigned char)*part.at <= ' ') {
+        part.at++;
+        part.len--;
+    }
+    while (part.len && (unsigned char)part.at[part.len - 1] <= ' ')
+        part.len--;
+    return part;
+}
+
+struct text_part text_trim(const char *text)
+{
+    return text_trim_part((struct text_part){text, strlen(text)});
+}
+
+bool text_next_item(const char **list, struct text_part *item)
+{
+    if (!**list)
+        return false;
+    *item = (struct text_part){*list, strcspn(*list, ",")};
+    *list += item->len;
+    *list += **list == ',';
+    return true;
+}
+
+char *text_cut_item(char **list)
+{
+    for (char *item; (item = strsep(list, ","));) {
+        struct text_part part = text_trim(item);
+
+        if (!part.len)
+            continue;
+        item += part.at - item;
+        item[part.len] = '\0';
+        return item;
+    }
+    return NULL;
+}
+
+size_t text_count_items(const char *list)
+{
+    size_t count = 1;
+
+    for (; *list; list++)
+        count += *list == ',';
+    return count;
+}
+
+bool text_list_has_part(const char *list, struct text_part word)
+{
+    struct text_part item;
+
+    while (list && text_next_item(&list, &item))
+        if (item.len == word.len && memcmp(item.at, word.at, word.len) == 0)
+            return true;
+    return false;
+}
+
 bool text_list_has(const char *list, const char *word)
 {
-    size_t len = strlen(word);
-
-    for (const char *at = list ? list : ""; *at;) {
-        size_t n = strcspn(at, ",");
-        if (n == len && memcmp(at, word, n) == 0)
-            return true;
-        at += n + (at[n] == ',');
-    }
-    return false;
+    return text_list_has_part(list, (struct text_part){word, strlen(word)});
 }
 
 bool mail_is_address(const char *text)

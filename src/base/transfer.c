@@ -2,10 +2,10 @@
 #include "shardwheel/transfer.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "shardwheel/network.h"
+#include "shardwheel/text.h"
 
 #define LOOK_MS 500 /* a stop is noticed so late */
 
@@ -68,17 +68,16 @@ static int may_wait_ms(const void *arg)
 static void put_allowed(const char *text, bool (*may_call)(const char *ip), struct buf *out)
 {
     const char *between = "";
+    struct text_part item;
 
-    while (*text) {
+    while (text_next_item(&text, &item)) {
         char one[IP_TEXT_MAX + 2];
-        size_t len = strcspn(text, ",");
 
-        snprintf(one, sizeof one, "%.*s", (int)len, text);
-        if (len > 0 && (!may_call || may_call(one))) {
+        snprintf(one, sizeof one, "%.*s", (int)item.len, item.at);
+        if (item.len > 0 && (!may_call || may_call(one))) {
             buf_printf(out, "%s%s", between, one);
             between = ",";
         }
-        text += len + (text[len] == ',');
     }
 }
 

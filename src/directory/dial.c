@@ -2,6 +2,7 @@
 #include "directory/dial.h"
 
 #include "shardwheel/network.h"
+#include "shardwheel/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,18 +49,17 @@ static int dial(const struct ip *ip, int port, const struct limit *limit, const 
 
 int dial_any(const char *addresses, int port, const struct limit *limit, const char *where, struct errctx *ec)
 {
+    struct text_part item;
     int fd = -1;
 
     (void)err_set(ec, ERR_LOST, "%s: no address", where);
-    for (const char *at = addresses; *at && fd < 0 && limit_left_ms(limit) > 0;) {
-        size_t len = strcspn(at, ",");
+    while (fd < 0 && limit_left_ms(limit) > 0 && text_next_item(&addresses, &item)) {
         char one[IP_TEXT_MAX + 2];
         struct ip ip;
 
-        snprintf(one, sizeof one, "%.*s", (int)len, at);
+        snprintf(one, sizeof one, "%.*s", (int)item.len, item.at);
         if (ip_parse(one, &ip))
             fd = dial(&ip, port, limit, where, ec);
-        at += len + (at[len] == ',');
     }
     return fd;
 }

@@ -155,20 +155,16 @@ static enum err refuse_one(const char *address, size_t len, const char *why, cha
 enum err executor_networks_check_list(const struct executor_networks *n, const char *list,
                                       char refused[EXECUTOR_ADDRESS_SHOWN], struct errctx *ec)
 {
-    static const char blanks[] = " \t\r\n";
+    struct text_part address;
 
-    while (*list) {
-        list += strspn(list, blanks);
-        size_t len = strcspn(list, ","), next = len + (list[len] == ',');
-        while (len && strchr(blanks, list[len - 1]))
-            len--;
+    while (text_next_item(&list, &address)) {
+        address = text_trim_part(address);
         const char *host;
-        size_t host_len = find_host(list, len, &host);
+        size_t host_len = find_host(address.at, address.len, &host);
         struct ip ip;
         const char *why = read_ip(host, host_len, &ip) ? find_refusal(n, &ip) : NULL;
         if (why)
-            return refuse_one(list, len, why, refused, ec);
-        list += next;
+            return refuse_one(address.at, address.len, why, refused, ec);
     }
     return ERR_OK;
 }

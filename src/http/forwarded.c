@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* What reverse proxies say about their clients. Of anybody else's words nothing counts. */
 #include "http/message.h"
+#include "shardwheel/text.h"
 
 #include <string.h>
 #include <strings.h>
 
 /* The part of a list up to the comma, without blanks: false when there is none or it does not fit. */
-static bool copy_element(const char *list, size_t len, char *out, size_t size)
+static bool copy_element(struct text_part item, char *out, size_t size)
 {
-    while (len && (*list == ' ' || *list == '\t'))
-        list++, len--;
-    while (len && (list[len - 1] == ' ' || list[len - 1] == '\t'))
-        len--;
-    if (!len || len >= size)
+    item = text_trim_part(item);
+    if (!item.len || item.len >= size)
         return false;
-    memcpy(out, list, len);
-    out[len] = '\0';
+    memcpy(out, item.at, item.len);
+    out[item.len] = '\0';
     return true;
 }
 
 /* Some proxies write the port too: 10.0.0.1:4711, [fd00::1]:4711. */
-static bool read_address(const char *list, size_t len, struct ip *out)
+static bool read_address(struct text_part item, struct ip *out)
 {
     char text[IP_TEXT_MAX + 10];
 
-    if (!copy_element(list, len, text, sizeof text))
+    if (!copy_element(item, text, sizeof text))
         return false;
     if (ip_parse(text, out))
         return true;
@@ -39,17 +37,16 @@ static bool read_address(const char *list, size_t len, struct ip *out)
  * of ours, what stands before it by anybody. Read from the start: the last such one counts. */
 static void read_chain(const char *list, const struct networks *trusted, struct ip *client, bool *found)
 {
-    while (*list) {
-        size_t len = strcspn(list, ",");
+    struct text_part item;
+
+    while (text_next_item(&list, &item)) {
         struct ip ip;
-        if (!read_address(list, len, &ip)) {
+        if (!read_address(item, &ip)) {
             *found = false;
         } else if (!*found || !networks_have(trusted, &ip)) {
             *client = ip;
             *found = true;
         }
-        list += len;
-        list += *list == ',';
     }
 }
 
@@ -79,11 +76,12 @@ void request_get_client_address(const struct http_request *q, char out[IP_TEXT_M
 bool request_is_tls(const struct http_request *q)
 {
     const char *proto = q->trusted ? request_get_header(q, "X-Forwarded-Proto") : NULL;
+    struct text_part item;
     char first[8];
 
     if (!proto)
         return q->tls;
-    return copy_element(proto, strcspn(proto, ","), first, sizeof first) && !strcasecmp(first, "https");
+    return text_next_item(&proto, &item) && copy_element(item, first, sizeof first) && !strcasecmp(first, "https");
 }
 
 static bool is_host(const char *text)
@@ -96,9 +94,10 @@ static bool is_host(const char *text)
 bool request_get_host(const struct http_request *q, char *out, size_t size)
 {
     const char *host = q->trusted ? request_get_header(q, "X-Forwarded-Host") : NULL;
+    struct text_part item;
 
-    if (host && copy_element(host, strcspn(host, ","), out, size) && is_host(out))
+    if (host && text_next_item(&host, &item) && copy_element(item, out, size) && is_host(out))
         return true;
     host = request_get_header(q, "Host");
-    return host && copy_element(host, strlen(host), out, size) && is_host(out);
+    return host && copy_element(text_trim(host), out, size) && is_host(out);
 }

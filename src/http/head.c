@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/head.h"
+#include "shardwheel/text.h"
 
 #include "http/form.h"
 
@@ -124,16 +125,12 @@ static int read_line(char *line, struct http_head *out, const char **why)
 /* A list of words with commas between them has this one. */
 static bool has_word(const char *list, const char *word)
 {
-    size_t len = strlen(word);
+    struct text_part item;
 
-    while (*list) {
-        list += strspn(list, " \t,");
-        size_t n = strcspn(list, ","), trimmed = n;
-        while (trimmed && is_blank(list[trimmed - 1]))
-            trimmed--;
-        if (trimmed == len && !strncasecmp(list, word, len))
+    while (text_next_item(&list, &item)) {
+        item = text_trim_part(item);
+        if (item.len == strlen(word) && !strncasecmp(item.at, word, item.len))
             return true;
-        list += n;
     }
     return false;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shardwheel/job.h"
+#include "shardwheel/text.h"
 
 struct group_spec *group_spec_ref(struct group_spec *group)
 {
@@ -19,31 +20,11 @@ void group_spec_unref(struct group_spec *group)
         free(group);
 }
 
-/* Cuts the text at its commas, in place. */
-static void split_addresses(struct group_spec *group, const char **places, char *text)
-{
-    for (char *rest = text, *item; rest;) {
-        item = rest;
-        rest = strchr(rest, ',');
-        if (rest)
-            *rest++ = '\0';
-        item += strspn(item, " \t\r\n");
-        size_t len = strlen(item);
-        while (len > 0 && strchr(" \t\r\n", item[len - 1]))
-            item[--len] = '\0';
-        if (len > 0 && !list_has_text(group->addresses, group->count, item))
-            places[group->count++] = item;
-    }
-}
-
 struct group_spec *group_spec_create(int64_t id, const char *app_name, const char *access_token, bool manual,
                                      const char *list)
 {
     size_t app_size = strlen(app_name) + 1, token_size = strlen(access_token) + 1, list_size = strlen(list) + 1;
-    size_t places = 1;
-
-    for (const char *p = list; *p; p++)
-        places += *p == ',';
+    size_t places = text_count_items(list);
     struct group_spec *group =
         malloc(sizeof *group + places * sizeof *group->addresses + app_size + token_size + list_size);
     if (!group)
@@ -53,7 +34,10 @@ struct group_spec *group_spec_create(int64_t id, const char *app_name, const cha
     *group = (struct group_spec){.id = id, .manual = manual, .addresses = addresses};
     group->app_name = memcpy(at, app_name, app_size);
     group->access_token = memcpy(at + app_size, access_token, token_size);
-    split_addresses(group, addresses, memcpy(at + app_size + token_size, list, list_size));
+    char *rest = memcpy(at + app_size + token_size, list, list_size);
+    for (char *item; (item = text_cut_item(&rest));)
+        if (!list_has_text(addresses, group->count, item))
+            addresses[group->count++] = item;
     atomic_init(&group->refs, 1);
     return group;
 }

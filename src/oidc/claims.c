@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "oidc/claims.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -70,14 +71,12 @@ static void take_first(void *arg, const char *text)
 
 static void each_claim(const char *names, const struct document *d, void (*put)(void *arg, const char *text), void *arg)
 {
-    while (*names) {
-        size_t blanks = strspn(names, " \t,");
-        names += blanks;
-        size_t len = strcspn(names, ","), trimmed = len;
-        while (trimmed && (names[trimmed - 1] == ' ' || names[trimmed - 1] == '\t'))
-            trimmed--;
-        document_each_text(d, names, trimmed, put, arg);
-        names += len;
+    struct text_part name;
+
+    while (text_next_item(&names, &name)) {
+        name = text_trim_part(name);
+        if (name.len)
+            document_each_text(d, name.at, name.len, put, arg);
     }
 }
 
@@ -104,8 +103,7 @@ static void add_group(void *arg, const char *text)
         return;
     if (list->count == OIDC_GROUPS_MAX)
         list->e = ERR_INPUT;
-    else if (!list_grow(&list->items, list->count, sizeof *list->items) ||
-             !(list->items[list->count] = str_copy(text)))
+    else if (!list_grow(&list->items, list->count, sizeof *list->items) || !(list->items[list->count] = str_copy(text)))
         list->e = ERR_NOMEM;
     else
         list->count++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry/internal.h"
+#include "shardwheel/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,6 @@ static int compare_apps(const void *a, const void *b)
     return by_name ? by_name : compare_numbers(x->id, y->id);
 }
 
-static size_t count_items(const char *list)
-{
-    size_t n = 1;
-    for (; *list; list++)
-        n += *list == ',';
-    return n;
-}
-
 static const char *copy_text(char **at, const char *text)
 {
     char *start = *at;
@@ -34,25 +27,6 @@ static const char *copy_text(char **at, const char *text)
     memcpy(start, text, len + 1);
     *at += len + 1;
     return start;
-}
-
-/* Splits `list` (ours, changed in place) at its commas into trimmed items that are not empty. */
-static size_t split_list(char *list, const char **items)
-{
-    size_t n = 0;
-    for (char *item = list, *end; item; item = end) {
-        end = strchr(item, ',');
-        if (end)
-            *end++ = '\0';
-        while (*item && (unsigned char)*item <= ' ')
-            item++;
-        size_t len = strlen(item);
-        while (len && (unsigned char)item[len - 1] <= ' ')
-            item[--len] = '\0';
-        if (len)
-            items[n++] = item;
-    }
-    return n;
 }
 
 /* Equal texts in the order of the list. */
@@ -84,7 +58,7 @@ enum err snapshot_create(const struct group_list *list, const struct registry_sn
     size_t items = 0, text = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct group_row *row = &list->rows[i];
-        items += count_items(row->address_list);
+        items += text_count_items(row->address_list);
         text += strlen(row->app_name) + strlen(row->access_token) + strlen(row->address_list) + 3;
     }
     /* All parts but the text are of pointer alignment. */
@@ -114,7 +88,8 @@ enum err snapshot_create(const struct group_list *list, const struct registry_sn
         group->access_token = copy_text(&at, row->access_token);
         snap->has_tokens |= !str_is_blank(group->access_token);
         group->addresses = item;
-        group->count = split_list((char *)copy_text(&at, row->address_list), item);
+        for (char *rest = (char *)copy_text(&at, row->address_list), *address; (address = text_cut_item(&rest));)
+            item[group->count++] = address;
         group->count = drop_repeated(item, group->count, (const char ***)(item + group->count));
         item += group->count;
         if (group->count)

@@ -6,6 +6,7 @@
 #include "admin/admin_impl.h"
 #include "admin/groups/check.h"
 #include "shardwheel/registry.h"
+#include "shardwheel/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,15 +121,6 @@ static struct group_executor *find_executor(struct group_executors *list, const 
     return NULL;
 }
 
-static size_t count_items(const char *list)
-{
-    size_t n = 1;
-
-    for (; *list; list++)
-        n += *list == ',';
-    return n;
-}
-
 /* Cuts the group's own list to pieces: nobody reads it afterwards. */
 static void add_listed(struct group_executors *list)
 {
@@ -153,7 +145,7 @@ static enum err merge(struct admin *a, struct group_executors *list, struct errc
 {
     const char *addresses = list->group.items->address_list;
 
-    list->items = calloc(list->beats.count + (addresses ? count_items(addresses) : 0) + 1, sizeof *list->items);
+    list->items = calloc(list->beats.count + (addresses ? text_count_items(addresses) : 0) + 1, sizeof *list->items);
     if (!list->items)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < list->beats.count; i++)

@@ -228,7 +228,7 @@ static enum err check_in_order(struct admin *a, const struct actor *actor, struc
 /* Without white space at both ends, as a JVM trims. */
 static void trim_handler(struct job_tidy *t)
 {
-    struct trimmed text;
+    struct text_part text;
 
     if (!t->row.handler)
         return;

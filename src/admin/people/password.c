@@ -54,20 +54,7 @@ bool password_is_none(const char *stored)
     return len != 32 && len != 64;
 }
 
-struct trimmed text_trim(const char *text)
-{
-    struct trimmed t = {text, strlen(text)};
-
-    while (t.len && (unsigned char)*t.at <= ' ') {
-        t.at++;
-        t.len--;
-    }
-    while (t.len && (unsigned char)t.at[t.len - 1] <= ' ')
-        t.len--;
-    return t;
-}
-
-enum err check_line(const char *field, struct trimmed text, size_t min, size_t max, bool utf16, struct refusal *r)
+enum err check_line(const char *field, struct text_part text, size_t min, size_t max, bool utf16, struct refusal *r)
 {
     size_t count = utf8_count(text.at, text.len, utf16);
 
@@ -84,7 +71,7 @@ enum err check_line(const char *field, struct trimmed text, size_t min, size_t m
 /* Takes the text when it is one, and long enough. */
 static enum err check_text(const char *field, const char *text, size_t min, size_t max, char **out, struct refusal *r)
 {
-    struct trimmed t = text_trim(text ? text : "");
+    struct text_part t = text_trim(text ? text : "");
     size_t units = utf8_count(t.at, t.len, /*utf16=*/true);
 
     if (!t.len)

@@ -8,6 +8,7 @@
 #define ADMIN_PEOPLE_PASSWORD_H
 
 #include "shardwheel/admin.h"
+#include "shardwheel/text.h"
 
 #define WORDS_MIN 4 /* characters of a name and of a password */
 #define WORDS_MAX 20
@@ -26,16 +27,9 @@ void password_hash(int column_length, const char *password, char out[65]);
 MUST_CHECK enum err password_make_none(char out[PASSWORD_NONE_MAX], struct errctx *ec);
 bool password_is_none(const char *stored); /* it is neither form of a hash */
 
-/* A text without what is not above a blank at both ends, as String.trim of Java. */
-struct trimmed {
-    const char *at;
-    size_t len;
-};
-struct trimmed text_trim(const char *text);
-
 /* One line for people: REFUSED_INVALID what is no UTF-8 or has control characters, REFUSED_LENGTH by characters, or by
  * those of Java. */
-MUST_CHECK enum err check_line(const char *field, struct trimmed text, size_t min, size_t max, bool utf16,
+MUST_CHECK enum err check_line(const char *field, struct text_part text, size_t min, size_t max, bool utf16,
                                struct refusal *r);
 
 /* The trimmed text as the caller's. REFUSED_REQUIRED, LENGTH, and for names INVALID. */

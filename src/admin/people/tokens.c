@@ -27,7 +27,7 @@ static void join_scope(void *arg, const char *name)
 static enum err check_spec(struct admin *a, const struct identity *who, const struct token_spec *spec,
                            struct token_row *out, struct refusal *r)
 {
-    struct trimmed name = text_trim(spec->name ? spec->name : "");
+    struct text_part name = text_trim(spec->name ? spec->name : "");
     enum err e;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER))

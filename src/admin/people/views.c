@@ -23,7 +23,7 @@ static enum err check_view(const struct identity *who, struct view *view, char *
 
     view->user_id = who->actor.user_id;
     if (!e && view->name) {
-        struct trimmed given = text_trim(view->name);
+        struct text_part given = text_trim(view->name);
 
         e = check_line("name", given, 1, VIEW_NAME_MAX, /*utf16=*/false, r);
         if (!e)
@@ -31,8 +31,8 @@ static enum err check_view(const struct identity *who, struct view *view, char *
         view->name = name;
     }
     if (!e && view->query)
-        e = check_line("query", (struct trimmed){view->query, strlen(view->query)}, 0, VIEW_QUERY_MAX, /*utf16=*/false,
-                       r);
+        e = check_line("query", (struct text_part){view->query, strlen(view->query)}, 0, VIEW_QUERY_MAX,
+                       /*utf16=*/false, r);
     return e;
 }
 

@@ -89,7 +89,7 @@ bool weak_is_password_hash(const char *stored)
 
 bool weak_is_password(const char *text)
 {
-    struct trimmed t = text_trim(text ? text : "");
+    struct text_part t = text_trim(text ? text : "");
 
     return t.len == strlen(DEFAULT_PASSWORD) && !memcmp(t.at, DEFAULT_PASSWORD, t.len);
 }

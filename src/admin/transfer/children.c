@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/transfer/export.h"
+#include "shardwheel/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,17 +24,16 @@ void export_children_fini(struct export_children *c)
 /* The next word of a list; false when there is none. *id: 0 where it is no id. */
 static bool next_child(const char **at, int64_t *id)
 {
+    struct text_part item;
     char word[24] = "";
-    size_t n;
 
-    *at += strspn(*at, ",");
-    n = strcspn(*at, ",");
-    if (!n)
-        return false;
-    memcpy(word, *at, n < sizeof word ? n : 0);
+    do
+        if (!text_next_item(at, &item))
+            return false;
+    while (!item.len);
+    memcpy(word, item.at, item.len < sizeof word ? item.len : 0);
     if (!parse_int(word, 1, INT64_MAX, id))
         *id = 0;
-    *at += n;
     return true;
 }
 

@@ -10,43 +10,32 @@
 
 #define WORD_NAME_BYTES 38 /* so that a word of words_add has room for a number before it */
 
-/* The next word of a list between commas, *len bytes of it; NULL at its end. */
-static const char *next_word(const char **list, size_t *len)
+static bool has(const char *list, struct text_part word)
 {
-    const char *word = *list;
+    struct text_part item;
 
-    *len = strcspn(word, ",");
-    *list = word + *len + (word[*len] == ',');
-    return *word ? word : NULL;
-}
-
-static bool has(const char *list, const char *word, size_t len)
-{
-    const char *at;
-    size_t here;
-
-    while ((at = next_word(&list, &here)))
-        if (here == len && !strncasecmp(at, word, len))
+    while (text_next_item(&list, &item))
+        if (item.len == word.len && !strncasecmp(item.at, word.at, word.len))
             return true;
     return false;
 }
 
 bool words_have(const char *list, const char *word)
 {
-    return has(list, word, strlen(word));
+    return has(list, (struct text_part){word, strlen(word)});
 }
 
 bool words_are_same(const char *list, const char *other)
 {
-    const char *word;
-    size_t len, count = 0;
+    struct text_part word;
+    size_t count = 0;
 
-    while ((word = next_word(&list, &len))) {
+    while (text_next_item(&list, &word)) {
         count++;
-        if (!has(other, word, len))
+        if (!has(other, word))
             return false;
     }
-    while (next_word(&other, &len))
+    while (text_next_item(&other, &word))
         count--;
     return count == 0;
 }

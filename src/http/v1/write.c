@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/v1/write.h"
 #include "shardwheel/admin/tokens.h"
+#include "shardwheel/text.h"
 
 #include <string.h>
 
@@ -147,16 +148,16 @@ void v1_put_scopes(struct buf *out, const char *name, unsigned scopes)
 
 void v1_put_parts(struct buf *out, const char *name, const char *text)
 {
+    struct text_part part;
+
     v1_put_list(out, name);
-    for (const char *at = text ? text : ""; *at;) {
-        size_t n = strcspn(at, ",");
+    while (text && text_next_item(&text, &part)) {
         struct buf item = {0};
-        buf_append(&item, at, n);
+        buf_append(&item, part.at, part.len);
         if (!str_is_blank(item.data))
             v1_put_text(out, NULL, item.data);
         out->failed |= buf_failed(&item);
         buf_fini(&item);
-        at += n + (at[n] == ',');
     }
     v1_put_list_end(out);
 }

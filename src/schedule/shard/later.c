@@ -9,6 +9,7 @@
 #include "shardwheel/route.h"
 #include "shardwheel/store/later.h"
 #include "shardwheel/store/plan.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ struct targets {
 
 static bool find_targets(const struct later_row *row, const struct registry_group *group, struct targets *out)
 {
-    size_t most = 1, size;
+    size_t most, size;
     const char **list;
     char *text;
 
@@ -49,16 +50,14 @@ static bool find_targets(const struct later_row *row, const struct registry_grou
         return true;
     }
     size = strlen(row->addresses) + 1;
-    for (const char *p = row->addresses; *p; p++)
-        most += *p == ',';
+    most = text_count_items(row->addresses);
     out->memory = malloc(most * sizeof *list + size);
     if (!out->memory)
         return false;
     list = (const char **)out->memory;
     text = memcpy(out->memory + most * sizeof *list, row->addresses, size);
-    for (char *item, *rest = text; (item = strsep(&rest, ",")) != NULL;)
-        if (!str_is_blank(item))
-            list[out->count++] = item;
+    for (char *item, *rest = text; (item = text_cut_item(&rest));)
+        list[out->count++] = item;
     out->list = list;
     return true;
 }

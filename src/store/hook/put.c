@@ -2,7 +2,6 @@
 #include "store/hook/put.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "shardwheel/job/codes.h"
@@ -19,15 +18,11 @@ static bool is_wanted(const struct store_session *s, enum hook_kind kind)
 
 static bool have_common(const char *list, const char *words)
 {
-    char word[101];
+    struct text_part word;
 
-    while (*words) {
-        size_t len = strcspn(words, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), words);
-        if (*word && text_list_has(list, word))
+    while (text_next_item(&words, &word))
+        if (word.len && text_list_has_part(list, word))
             return true;
-        words += len + (words[len] == ',');
-    }
     return false;
 }
 

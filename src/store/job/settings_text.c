@@ -270,29 +270,24 @@ static bool parse_zone(const char *value, char out[ZONE_NAME_MAX])
 /* Blanks around the words go, and so do empty words. */
 static bool parse_tags(const char *value, char out[JOB_TAGS_MAX])
 {
+    struct text_part tag;
     size_t len = 0;
 
     if (!utf8_is_valid(value, strlen(value)))
         return false;
-    for (const char *at = value, *end; *at; at = *end ? end + 1 : end) {
-        size_t n;
-
-        end = at + strcspn(at, ",");
-        at += strspn(at, " ");
-        n = end > at ? (size_t)(end - at) : 0;
-        while (n > 0 && at[n - 1] == ' ')
-            n--;
-        if (n == 0)
+    for (const char *c = value; *c; c++)
+        if ((unsigned char)*c < ' ')
+            return false;
+    while (text_next_item(&value, &tag)) {
+        tag = text_trim_part(tag);
+        if (tag.len == 0)
             continue;
-        if (len + n + 2 > JOB_TAGS_MAX)
+        if (len + tag.len + 2 > JOB_TAGS_MAX)
             return false;
         if (len)
             out[len++] = ',';
-        for (size_t i = 0; i < n; i++) {
-            if ((unsigned char)at[i] < ' ')
-                return false;
-            out[len++] = at[i];
-        }
+        memcpy(out + len, tag.at, tag.len);
+        len += tag.len;
     }
     out[len] = '\0';
     return utf8_count(out, len, /*utf16=*/false) <= TAGS_MAX_CHARS;
@@ -301,16 +296,11 @@ static bool parse_tags(const char *value, char out[JOB_TAGS_MAX])
 /* Those of `list` that `without` does not have, behind what is there; each once. `out` has room for two lists. */
 static void put_tags(char *out, const char *list, const char *without)
 {
-    char tag[JOB_TAGS_MAX];
+    struct text_part tag;
 
-    for (const char *at = list; *at;) {
-        int n = (int)strcspn(at, ",");
-
-        snprintf(tag, sizeof tag, "%.*s", n, at);
-        at += n + (at[n] == ',');
-        if (!text_list_has(without, tag) && !text_list_has(out, tag))
-            sprintf(out + strlen(out), "%s%s", *out ? "," : "", tag);
-    }
+    while (text_next_item(&list, &tag))
+        if (!text_list_has_part(without, tag) && !text_list_has_part(out, tag))
+            sprintf(out + strlen(out), "%s%.*s", *out ? "," : "", (int)tag.len, tag.at);
 }
 
 enum err job_tags_change(struct job_settings *settings, const char *add, const char *remove, struct errctx *ec)

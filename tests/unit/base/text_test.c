@@ -255,6 +255,56 @@ static void words_are_found_whole(void **state)
     assert_false(text_list_has("", "night") || text_list_has(NULL, "night"));
     assert_false(text_list_has("nights,nigh,a night,Night", "night"));
     assert_false(text_list_has("a,b", "a,b"));
+    assert_true(text_list_has_part("a,b", (struct text_part){"bc", 1}));
+    assert_false(text_list_has_part("a,bc", (struct text_part){"bc", 1}));
+}
+
+static void items_come_one_by_one(void **state)
+{
+    static const struct {
+        const char *list, *items, *cut; /* each item in brackets: as they are; those that are not blank, trimmed */
+        size_t room;
+    } cases[] = {
+        {"", "", "", 1},
+        {"a", "[a]", "[a]", 1},
+        {"a, b\t ,,c,", "[a][ b\t ][][c]", "[a][b][c]", 5},
+        {",", "[]", "", 2},
+        {" \n, x y ", "[ \n][ x y ]", "[x y]", 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct buf items = {0}, cut = {0};
+        char copy[20], *rest = copy;
+        const char *list = cases[i].list;
+        struct text_part item;
+
+        buf_puts(&items, "");
+        buf_puts(&cut, "");
+        while (text_next_item(&list, &item))
+            buf_printf(&items, "[%.*s]", (int)item.len, item.at);
+        strcpy(copy, cases[i].list);
+        for (char *text; (text = text_cut_item(&rest));)
+            buf_printf(&cut, "[%s]", text);
+        assert_string_equal(items.data, cases[i].items);
+        assert_string_equal(cut.data, cases[i].cut);
+        assert_int_equal(text_count_items(cases[i].list), cases[i].room);
+        buf_fini(&items);
+        buf_fini(&cut);
+    }
+}
+
+static void blanks_around_a_text_go(void **state)
+{
+    struct text_part part = text_trim("\n a b\t");
+
+    (void)state;
+    assert_int_equal(part.len, 3);
+    assert_memory_equal(part.at, "a b", 3);
+    assert_int_equal(text_trim(" \r\n").len, 0);
+    part = text_trim_part((struct text_part){" ab", 2});
+    assert_int_equal(part.len, 1);
+    assert_int_equal(*part.at, 'a');
 }
 
 static void only_plain_addresses_pass(void **state)
@@ -316,6 +366,8 @@ int main(void)
         cmocka_unit_test(histograms_count_each_observation_once),
         cmocka_unit_test(instants_are_read),
         cmocka_unit_test(words_are_found_whole),
+        cmocka_unit_test(items_come_one_by_one),
+        cmocka_unit_test(blanks_around_a_text_go),
         cmocka_unit_test(only_plain_addresses_pass),
     };
 

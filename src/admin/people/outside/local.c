@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/admin/outside.h"
+#include "shardwheel/text.h"
 
 #include <string.h>
 #include <strings.h>
@@ -7,21 +8,17 @@
 bool local_may_login(const char *setting, const char *name)
 {
     size_t len = strlen(name);
+    struct text_part item;
 
     setting += strspn(setting, " \t");
     if (!*setting || !strcasecmp(setting, "all"))
         return true;
     if (!strcasecmp(setting, "none")) /* also of whom that is the name */
         return false;
-    while (*setting) {
-        size_t n = strcspn(setting, ","), trimmed = n;
-
-        while (trimmed && strchr(" \t", setting[trimmed - 1]))
-            trimmed--;
-        if (trimmed == len && len && !strncasecmp(setting, name, len))
+    while (text_next_item(&setting, &item)) {
+        item = text_trim_part(item);
+        if (item.len == len && len && !strncasecmp(item.at, name, len))
             return true;
-        setting += n + (setting[n] == ',');
-        setting += strspn(setting, " \t");
     }
     return false;
 }
