@@ -27,6 +27,12 @@ void utf8_put(struct buf *out, uint32_t code);
 void text_put_utf8(struct buf *out, const char *text, size_t len, size_t max);
 /* The same, with & < > " ' written as HTML entities (max counts what is written) and line ends as <br>. */
 void text_put_html(struct buf *out, const char *text, size_t len, size_t max);
+/* Of & < > " ': what stands for it in HTML. */
+struct html_entity {
+    const char *plain, *html;
+};
+const struct html_entity *html_find_entity(char c);           /* NULL: the character stands for itself */
+const struct html_entity *html_read_entity(const char *text); /* which begins with it; NULL: with none */
 /* In lines that begin with `prefix` and are at most `width` bytes wide, as far as words allow. */
 void text_put_wrapped(struct buf *out, const char *prefix, const char *text, size_t width);
 

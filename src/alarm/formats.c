@@ -47,12 +47,8 @@ static void put_safe(struct buf *out, enum channel_kind kind, const char *text)
 {
     for (; *text; text++) {
         bool is_at = text[0] == '<' && (strncasecmp(text + 1, "at", 2) == 0 || strncasecmp(text + 1, "/at", 3) == 0);
-        if (kind == CHANNEL_SLACK && *text == '&')
-            buf_puts(out, "&amp;");
-        else if (kind == CHANNEL_SLACK && *text == '<')
-            buf_puts(out, "&lt;");
-        else if (kind == CHANNEL_SLACK && *text == '>')
-            buf_puts(out, "&gt;");
+        if (kind == CHANNEL_SLACK && strchr("&<>", *text))
+            buf_puts(out, html_find_entity(*text)->html);
         else if (kind == CHANNEL_FEISHU && is_at)
             buf_puts(out, "\xef\xbc\x9c"); /* the wide sign, which looks the same */
         else

@@ -3,18 +3,30 @@
 
 #include <string.h>
 
-static const char *find_entity(unsigned char c)
+static const struct html_entity entities[] = {
+    {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}};
+
+const struct html_entity *html_find_entity(char c)
 {
-    switch (c) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    case '\n': return "<br>";
-    case '\r': return "";
-    default: return NULL;
-    }
+    for (size_t i = 0; i < ARRAY_LEN(entities); i++)
+        if (entities[i].plain[0] == c)
+            return &entities[i];
+    return NULL;
+}
+
+const struct html_entity *html_read_entity(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_LEN(entities) && text[0] == '&'; i++)
+        if (strncmp(text, entities[i].html, strlen(entities[i].html)) == 0)
+            return &entities[i];
+    return NULL;
+}
+
+static const char *escape(char c)
+{
+    const struct html_entity *entity = html_find_entity(c);
+
+    return entity ? entity->html : c == '\n' ? "<br>" : c == '\r' ? "" : NULL;
 }
 
 /* True for what is written as it stands. */
@@ -30,7 +42,7 @@ static bool is_plain(unsigned char c, bool html)
 static size_t read_piece(const char *text, size_t len, size_t room, bool html, const char **piece, size_t *piece_len)
 {
     unsigned char first = (unsigned char)text[0];
-    const char *entity = html ? find_entity(first) : NULL;
+    const char *entity = html ? escape(text[0]) : NULL;
     size_t used = 0;
 
     while (used < len && used < room && is_plain((unsigned char)text[used], html))

@@ -12,9 +12,8 @@
  * 0 for all else. */
 static size_t read_markup(const char *text, const char **html, const char **plain)
 {
-    static const char *const entities[][2] = {
-        {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}};
     static const char mark[] = "<!--sw:", span[] = "<span style=\"color:#00c0ef;\">";
+    const struct html_entity *entity = html_read_entity(text);
     const char *end;
 
     *html = *plain = "";
@@ -29,14 +28,11 @@ static size_t read_markup(const char *text, const char **html, const char **plai
         return sizeof span - 1;
     if (strncmp(text, "</span>", 7) == 0)
         return 7;
-    for (size_t i = 0; i < ARRAY_LEN(entities); i++) {
-        if (strncmp(text, entities[i][0], strlen(entities[i][0])) == 0) {
-            *html = entities[i][0];
-            *plain = entities[i][1];
-            return strlen(entities[i][0]);
-        }
-    }
-    return 0;
+    if (!entity)
+        return 0;
+    *html = entity->html;
+    *plain = entity->plain;
+    return strlen(entity->html);
 }
 
 void markup_put_html(struct buf *out, const char *text)

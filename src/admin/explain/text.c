@@ -56,18 +56,15 @@ size_t explain_measure_tag(const char *at, size_t left)
 
 void explain_put_plain(struct buf *out, const char *text, const char *end)
 {
-    static const char *const entities[][2] = {
-        {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}};
     size_t from = out->len;
 
     while (text < end && out->len - from < REASON_BYTES) {
-        size_t i = 0, tag = explain_measure_tag(text, (size_t)(end - text));
+        size_t tag = explain_measure_tag(text, (size_t)(end - text));
+        const struct html_entity *entity = html_read_entity(text);
 
-        while (i < ARRAY_LEN(entities) && strncmp(text, entities[i][0], strlen(entities[i][0])) != 0)
-            i++;
-        if (i < ARRAY_LEN(entities)) {
-            buf_puts(out, entities[i][1]);
-            text += strlen(entities[i][0]);
+        if (entity) {
+            buf_puts(out, entity->plain);
+            text += strlen(entity->html);
         } else if (tag) {
             text += tag;
         } else {

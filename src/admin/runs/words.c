@@ -5,6 +5,7 @@
 #include "shardwheel/job.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/lost.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -171,28 +172,16 @@ static size_t measure_kept_tag(const char *at, size_t left)
     return 0;
 }
 
-static const char *find_entity(char c)
-{
-    switch (c) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    default: return NULL;
-    }
-}
-
 void run_put_log_html(struct buf *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < len;) {
         size_t tag = text[i] == '<' ? measure_kept_tag(text + i, len - i) : 0;
-        const char *entity = tag ? NULL : find_entity(text[i]);
+        const struct html_entity *entity = tag ? NULL : html_find_entity(text[i]);
 
         if (tag)
             buf_append(out, text + i, tag);
         else if (entity)
-            buf_puts(out, entity);
+            buf_puts(out, entity->html);
         else
             buf_putc(out, text[i] == ESC ? ' ' : text[i]);
         i += tag ? tag : 1;

@@ -294,6 +294,26 @@ static void items_come_one_by_one(void **state)
     }
 }
 
+static void entities_stand_for_five_characters(void **state)
+{
+    (void)state;
+    for (const char *c = "&<>\"'"; *c; c++) {
+        const struct html_entity *entity = html_find_entity(*c);
+
+        assert_non_null(entity);
+        assert_int_equal(entity->plain[0], *c);
+        assert_int_equal(entity->plain[1], '\0');
+        assert_ptr_equal(html_read_entity(entity->html), entity);
+    }
+    assert_string_equal(html_find_entity('<')->html, "&lt;");
+    assert_null(html_find_entity('a'));
+    assert_null(html_find_entity('\0'));
+    assert_string_equal(html_read_entity("&amp;lt;")->plain, "&");
+    assert_null(html_read_entity("&am"));
+    assert_null(html_read_entity("a&amp;"));
+    assert_null(html_read_entity(""));
+}
+
 static void blanks_around_a_text_go(void **state)
 {
     struct text_part part = text_trim("\n a b\t");
@@ -367,6 +387,7 @@ int main(void)
         cmocka_unit_test(instants_are_read),
         cmocka_unit_test(words_are_found_whole),
         cmocka_unit_test(items_come_one_by_one),
+        cmocka_unit_test(entities_stand_for_five_characters),
         cmocka_unit_test(blanks_around_a_text_go),
         cmocka_unit_test(only_plain_addresses_pass),
     };
