@@ -11,17 +11,12 @@
 #define SHARDWHEEL_CRON_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/calendar.h"
 
 struct cron;
 struct zone;
 
 #define ZONE_NAME_MAX 80 /* with its NUL */
-
-/* A local wall-clock time as DATETIME columns hold it. */
-struct civil {
-    int64_t year;
-    int month, day, hour, minute, second; /* 1..12, 1..31, 0..23, 0..59, 0..59 */
-};
 
 /* IANA names ("Asia/Shanghai"), "UTC", "Z", fixed offsets ("+08:00", "GMT+8", "UTC+08:00") and the short names of Java
  * that JDBC URLs use ("PRC", "CTT"; "CST" is Chicago there). ERR_INPUT with the name in the text when it is none. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "shardwheel/calendar.h"
 #include "shardwheel/text.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* The text begins so: 9 stands for any digit. */
 static bool has_shape(const char *text, const char *shape)
@@ -16,26 +17,18 @@ static bool has_shape(const char *text, const char *shape)
     return !*shape;
 }
 
-static bool is_date(const struct tm *tm)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int year = tm->tm_year, month = tm->tm_mon;
-    bool leap = year % 4 == 0 && (year % 100 || year % 400 == 0);
-
-    return year >= 1970 && month >= 1 && month <= 12 && tm->tm_mday >= 1 &&
-           tm->tm_mday <= days[month - 1] + (leap && month == 2);
-}
-
 bool instant_parse(const char *text, int64_t *out_ms)
 {
     static const char shape[] = "9999-99-99T99:99:99";
     int ms = 0, hours = 0, minutes = 0, sign = 0;
-    struct tm tm = {0};
+    struct civil c = {0};
 
-    if (!has_shape(text, shape) ||
-        sscanf(text, "%4d-%2d-%2d%*c%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
-               &tm.tm_sec) != 6 ||
-        !is_date(&tm) || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+    if (!has_shape(text, shape) || sscanf(text, "%4" SCNd64 "-%2d-%2d%*c%2d:%2d:%2d", &c.year, &c.month, &c.day,
+                                          &c.hour, &c.minute, &c.second) != 6)
+        return false;
+    bool leaps = c.second == 60;
+    c.second -= leaps;
+    if (c.year < 1970 || !civil_is_real(&c))
         return false;
     const char *p = text + strlen(shape);
     if (has_shape(p, ".9")) {
@@ -53,9 +46,7 @@ bool instant_parse(const char *text, int64_t *out_ms)
     } else {
         return false;
     }
-    tm.tm_year -= 1900;
-    tm.tm_mon--;
-    int64_t out = ((int64_t)timegm(&tm) - sign * (60 * hours + minutes) * 60) * 1000 + ms;
+    int64_t out = (civil_to_second(&c) + leaps - sign * (60 * hours + minutes) * 60) * 1000 + ms;
     if (*p || out < 0)
         return false;
     *out_ms = out;

@@ -21,7 +21,6 @@
  * Only local time is worked with: a skipped local time moves forward by the gap, a repeated one stands for its
  * second pass. So the zone is asked only when the working time leaves the span in which the offset was found.
  */
-#include "cron/calendar.h"
 #include "cron/cron_item.h"
 #include "cron/zone_impl.h"
 
@@ -42,32 +41,14 @@ enum outcome {
     NEVER,        /* no occurrence any more */
 };
 
-static int64_t local_seconds(const struct civil *c)
-{
-    int64_t days = calendar_to_days(c->year, c->month, c->day);
-
-    return days * DAY_S + c->hour * INT64_C(3600) + c->minute * INT64_C(60) + c->second;
-}
-
-static void set_local(struct civil *c, int64_t local_s)
-{
-    int64_t days = calendar_floor_div(local_s, DAY_S);
-    int in_day = (int)(local_s - days * DAY_S);
-
-    calendar_from_days(days, &c->year, &c->month, &c->day);
-    c->hour = in_day / 3600;
-    c->minute = in_day / 60 % 60;
-    c->second = in_day % 60;
-}
-
 /* Carries fields over, and leaves a gap if the working time stands in one. Returns the local seconds. */
 static int64_t normalise(struct search *s)
 {
-    int64_t local_s = local_seconds(&s->at);
+    int64_t local_s = civil_to_second(&s->at);
 
     if (local_s < s->span.begin_s || local_s >= s->span.end_s)
         s->span = zone_find_span(s->zone, &local_s);
-    set_local(&s->at, local_s);
+    s->at = civil_of_second(local_s);
     return local_s;
 }
 
@@ -175,7 +156,7 @@ static enum outcome match_day_of_month(struct search *s)
         struct local_span span;
 
         then.day = working = find_working_day(&s->at, working, last_day);
-        local_s = local_seconds(&then);
+        local_s = civil_to_second(&then);
         span = zone_find_span(s->zone, &local_s);
         if (local_s - span.offset_s < s->start_s)
             working = 0; /* moved back into the past; later W days of this month are lost with it */

@@ -2,11 +2,10 @@
 /*
  * zone_lookup: instants and local times of a loaded zone; zone_table.h explains how.
  */
-#include "cron/calendar.h"
 #include "cron/zone_impl.h"
 
 /* Half a million years: beyond any date in use, and sums below cannot overflow. */
-#define EPOCH_LIMIT_S (INT64_C(500000) * 366 * DAY_S)
+#define EPOCH_LIMIT_S (INT64_C(500000) * 366 * CALENDAR_DAY_S)
 #define YEAR_LIMIT INT64_C(500000)
 
 static int64_t clamp(int64_t value, int64_t limit)
@@ -17,7 +16,7 @@ static int64_t clamp(int64_t value, int64_t limit)
 /* Whole cycles to take off, so that the rest is covered by the table. */
 static int64_t cycles_beyond(const struct zone *zone, int64_t seconds)
 {
-    return seconds < zone->table.cycle_end_s ? 0 : (seconds - zone->table.cycle_end_s) / CYCLE_S + 1;
+    return seconds < zone->table.cycle_end_s ? 0 : (seconds - zone->table.cycle_end_s) / CALENDAR_CYCLE_S + 1;
 }
 
 /* The number of steps at or before the instant; `local`: of those whose new offset is in use at that local time. */
@@ -45,7 +44,7 @@ static int32_t offset_after(const struct zone *zone, size_t steps)
 int zone_offset_s(const struct zone *zone, int64_t epoch_s)
 {
     epoch_s = clamp(epoch_s, EPOCH_LIMIT_S);
-    epoch_s -= cycles_beyond(zone, epoch_s) * CYCLE_S;
+    epoch_s -= cycles_beyond(zone, epoch_s) * CALENDAR_CYCLE_S;
     return offset_after(zone, count_steps(zone, epoch_s, /*local=*/false));
 }
 
@@ -68,7 +67,7 @@ static struct local_span get_span(const struct zone *zone, size_t steps)
 
 struct local_span zone_find_span(const struct zone *zone, int64_t *local_s)
 {
-    int64_t shift_s = cycles_beyond(zone, *local_s) * CYCLE_S;
+    int64_t shift_s = cycles_beyond(zone, *local_s) * CALENDAR_CYCLE_S;
     int64_t rest_s = *local_s - shift_s;
     size_t steps = count_steps(zone, rest_s, /*local=*/true);
     struct local_span span = get_span(zone, steps);
@@ -87,18 +86,15 @@ struct local_span zone_find_span(const struct zone *zone, int64_t *local_s)
 struct civil zone_to_civil(const struct zone *zone, int64_t epoch_s)
 {
     int64_t local_s = clamp(epoch_s, EPOCH_LIMIT_S) + zone_offset_s(zone, epoch_s); /* which does the same */
-    int64_t days = calendar_floor_div(local_s, DAY_S);
-    int in_day = (int)(local_s - days * DAY_S);
-    struct civil c = {.hour = in_day / 3600, .minute = in_day / 60 % 60, .second = in_day % 60};
 
-    calendar_from_days(days, &c.year, &c.month, &c.day);
-    return c;
+    return civil_of_second(local_s);
 }
 
 int64_t zone_from_civil(const struct zone *zone, const struct civil *civil)
 {
-    int64_t days = calendar_to_days(clamp(civil->year, YEAR_LIMIT), civil->month, civil->day);
-    int64_t local_s = days * DAY_S + civil->hour * INT64_C(3600) + civil->minute * INT64_C(60) + civil->second;
+    struct civil near = *civil;
+    near.year = clamp(civil->year, YEAR_LIMIT);
+    int64_t local_s = civil_to_second(&near);
     struct local_span span = zone_find_span(zone, &local_s);
 
     return local_s - span.offset_s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/admin/runs.h"
+#include "shardwheel/calendar.h"
 
 #include "admin/admin_impl.h"
 #include "admin/audit.h"
@@ -15,15 +16,12 @@
 /* The same day and time so many months before, or the last day of that month. */
 static int64_t go_back_months(const struct zone *zone, int64_t now_s, int months)
 {
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     struct civil at = zone_to_civil(zone, now_s);
     int month = (int)at.year * 12 + at.month - 1 - months;
 
     at.year = month / 12;
     at.month = month % 12 + 1;
-    int last = days[at.month - 1];
-    if (at.month == 2 && ((at.year % 4 == 0 && at.year % 100 != 0) || at.year % 400 == 0))
-        last = 29;
+    int last = calendar_month_length(at.year, at.month);
     if (at.day > last)
         at.day = last;
     return zone_from_civil(zone, &at);

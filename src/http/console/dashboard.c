@@ -2,6 +2,7 @@
 /* The figures of the dashboard: /chartInfo. */
 #include "http/console/console.h"
 #include "shardwheel/admin/figures.h"
+#include "shardwheel/calendar.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -21,7 +22,6 @@ static bool take_digits(const char **text, int max, int *out)
 /* Of enough: what stands behind the seconds is not looked at, as in the original. */
 static bool parse_moment(const char *text, char out[32])
 {
-    static const int most[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     static const char ends[] = "-- ::";
     int part[6];
 
@@ -29,9 +29,7 @@ static bool parse_moment(const char *text, char out[32])
         if (!take_digits(&text, i == 0 ? 4 : 2, &part[i]) || (i < 5 && *text++ != ends[i]))
             return false;
     }
-    bool leap = (part[0] % 4 == 0 && part[0] % 100 != 0) || part[0] % 400 == 0;
-    if (part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > most[part[1] - 1] - (part[1] == 2 && !leap) ||
-        part[3] > 23 || part[4] > 59 || part[5] > 59)
+    if (!civil_is_real(&(struct civil){part[0], part[1], part[2], part[3], part[4], part[5]}))
         return false;
     snprintf(out, 32, "%04d-%02d-%02d %02d:%02d:%02d", part[0] % 10000, part[1] % 100, part[2] % 100, part[3] % 100,
              part[4] % 100, part[5] % 100);

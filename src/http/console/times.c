@@ -2,7 +2,6 @@
 #include "http/console/times.h"
 
 #include <string.h>
-#include <time.h>
 
 #define JOINT " - "
 #define FIELDS 6
@@ -34,28 +33,16 @@ static bool parse_time(const char *text, const struct zone *zone, int64_t *out)
 {
     static const char behind[FIELDS] = {'-', '-', ' ', ':', ':', '\0'};
     int fields[FIELDS];
-    struct tm tm = {0};
-    time_t t;
 
     for (size_t i = 0; i < FIELDS; i++)
         if (!read_field(&text, behind[i], &fields[i]))
             return false;
-    tm.tm_year = fields[0] - 1900;
-    tm.tm_mon = fields[1] - 1;
-    tm.tm_mday = fields[2];
-    tm.tm_hour = fields[3];
-    tm.tm_min = fields[4];
-    tm.tm_sec = fields[5];
-    t = timegm(&tm); /* fields roll over */
-    if (!gmtime_r(&t, &tm) || tm.tm_year + 1900 > 9999)
+    const struct civil given = {fields[0], fields[1], fields[2], fields[3], fields[4], fields[5]};
+    int64_t at_s = civil_to_second(&given); /* fields roll over */
+    const struct civil civil = civil_of_second(at_s);
+    if (civil.year > 9999)
         return false;
-    const struct civil civil = {.year = tm.tm_year + 1900,
-                                .month = tm.tm_mon + 1,
-                                .day = tm.tm_mday,
-                                .hour = tm.tm_hour,
-                                .minute = tm.tm_min,
-                                .second = tm.tm_sec};
-    *out = zone ? zone_from_civil(zone, &civil) : (int64_t)t;
+    *out = zone ? zone_from_civil(zone, &civil) : at_s;
     return true;
 }
 

@@ -66,35 +66,13 @@ bool datetime_parse(const struct zone *zone, const char *text, int64_t *epoch_s)
     return true;
 }
 
-/* The civil time of an instant in a zone of that fixed offset, by the proleptic Gregorian calendar. */
-static struct civil civil_at_offset(int64_t epoch_s, int64_t offset_s)
-{
-    int64_t local = epoch_s + offset_s;
-    int64_t days = time_floor_div(local, 86400);
-    int64_t rest = local - days * 86400;
-    int64_t z = days + 719468; /* from 0000-03-01: years end with February there */
-    int64_t era = time_floor_div(z, 146097);
-    int64_t doe = z - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    int64_t mp = (5 * doy + 2) / 153;
-    int month = (int)(mp < 10 ? mp + 3 : mp - 9);
-
-    return (struct civil){.year = yoe + era * 400 + (month <= 2),
-                          .month = month,
-                          .day = (int)(doy - (153 * mp + 2) / 5 + 1),
-                          .hour = (int)(rest / 3600),
-                          .minute = (int)(rest / 60 % 60),
-                          .second = (int)(rest % 60)};
-}
-
 void datetime_range(const struct zone *zone, int64_t from_s, int64_t to_s, char low[DATETIME_TEXT_MAX],
                     char high[DATETIME_TEXT_MAX])
 {
     int64_t a = zone_offset_s(zone, from_s);
     int64_t b = zone_offset_s(zone, to_s);
-    struct civil first = civil_at_offset(from_s, a < b ? a : b);
-    struct civil last = civil_at_offset(to_s, a > b ? a : b);
+    struct civil first = civil_of_second(from_s + (a < b ? a : b));
+    struct civil last = civil_of_second(to_s + (a > b ? a : b));
 
     put_text(&first, low);
     put_text(&last, high);
@@ -111,7 +89,7 @@ int64_t datetime_day(const struct zone *zone, int64_t epoch_s, int *minute)
 
 void datetime_format_day(int64_t day, int64_t minute, char out[DATETIME_TEXT_MAX])
 {
-    struct civil c = civil_at_offset(day * 86400 + minute * 60, 0);
+    struct civil c = civil_of_second(day * CALENDAR_DAY_S + minute * 60);
 
     put_text(&c, out);
 }

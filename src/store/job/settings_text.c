@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings of ours as texts: what people write, and what they are shown. */
+#include "shardwheel/calendar.h"
 #include "shardwheel/store/job.h"
 #include "shardwheel/text.h"
 
@@ -198,23 +199,6 @@ static bool take_civil(const char **at, struct civil *c)
     return !take_char(at, ":") || take_digits(at, 2, &c->second);
 }
 
-static int days_of_month(int64_t year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-    return days[month - 1] + (month == 2 && leap);
-}
-
-/* Seconds east of UTC of a civil time that is in UTC: by the days since 1970. */
-static int64_t utc_from_civil(const struct civil *c)
-{
-    int64_t y = c->month <= 2 ? c->year - 1 : c->year;
-    int64_t days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * ((c->month + 9) % 12) + 2) / 5 + c->day - 1 - 719468;
-
-    return days * 86400 + c->hour * 3600 + c->minute * 60 + c->second;
-}
-
 bool job_clock_parse(const char *value, int *hour, int *minute)
 {
     const char *at = value;
@@ -232,10 +216,9 @@ bool job_instant_parse(const char *value, const struct zone *zone, int64_t *out)
     if (!take_civil(&at, &c))
         return false;
     utc = take_char(&at, "Z");
-    if (*at || c.year < 1970 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > days_of_month(c.year, c.month) ||
-        c.hour > 23 || c.minute > 59 || c.second > 59)
+    if (*at || c.year < 1970 || !civil_is_real(&c))
         return false;
-    *out = utc ? utc_from_civil(&c) : zone_from_civil(zone, &c);
+    *out = utc ? civil_to_second(&c) : zone_from_civil(zone, &c);
     return true;
 }
 

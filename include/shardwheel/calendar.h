@@ -6,14 +6,14 @@
  * Ranges      Months and days may lie outside their range and carry over, as in "the 32nd of month 13"; years stay
  *             below a million in either direction (the callers see to that), so that no sum here overflows.
  */
-#ifndef CRON_CALENDAR_H
-#define CRON_CALENDAR_H
+#ifndef SHARDWHEEL_CALENDAR_H
+#define SHARDWHEEL_CALENDAR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DAY_S INT64_C(86400)
-#define CYCLE_S (INT64_C(146097) * DAY_S) /* 400 years: dates, weekdays and leap years repeat */
+#define CALENDAR_DAY_S INT64_C(86400)
+#define CALENDAR_CYCLE_S (INT64_C(146097) * CALENDAR_DAY_S) /* 400 years: dates, weekdays and leap years repeat */
 
 static inline int64_t calendar_floor_div(int64_t value, int64_t unit)
 {
@@ -68,6 +68,37 @@ static inline int calendar_weekday(int64_t days)
     int64_t rest = (days + 4) % 7; /* 1970-01-01 was a Thursday */
 
     return (int)(rest < 0 ? rest + 7 : rest) + 1;
+}
+
+/* The time that a clock on the wall shows. */
+struct civil {
+    int64_t year;
+    int month, day, hour, minute, second; /* 1..12, 1..31, 0..23, 0..59, 0..59 */
+};
+
+/* Of a clock that shows UTC, and its seconds since 1970. */
+static inline struct civil civil_of_second(int64_t at_s)
+{
+    int64_t days = calendar_floor_div(at_s, CALENDAR_DAY_S);
+    int in_day = (int)(at_s - days * CALENDAR_DAY_S);
+    struct civil c = {.hour = in_day / 3600, .minute = in_day / 60 % 60, .second = in_day % 60};
+
+    calendar_from_days(days, &c.year, &c.month, &c.day);
+    return c;
+}
+
+static inline int64_t civil_to_second(const struct civil *c)
+{
+    int64_t days = calendar_to_days(c->year, c->month, c->day);
+
+    return days * CALENDAR_DAY_S + c->hour * INT64_C(3600) + c->minute * INT64_C(60) + c->second;
+}
+
+/* All is within its range, and the month has that day. */
+static inline bool civil_is_real(const struct civil *c)
+{
+    return c->month >= 1 && c->month <= 12 && c->day >= 1 && c->day <= calendar_month_length(c->year, c->month) &&
+           c->hour >= 0 && c->hour <= 23 && c->minute >= 0 && c->minute <= 59 && c->second >= 0 && c->second <= 59;
 }
 
 #endif
