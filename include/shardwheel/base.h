@@ -300,6 +300,7 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_put_json(struct buf *b, const char *text);
 void buf_put_base64(struct buf *b, const void *data, size_t len);
 void buf_put_base64url(struct buf *b, const void *data, size_t len); /* with - and _, and no = at its end */
+void buf_put_hex(struct buf *b, const void *data, size_t len);       /* lower-case digits */
 /* As a part of a URL: letters, digits and -._~ stay, every other byte is %XX. */
 void buf_put_url(struct buf *b, const char *text, size_t len);
 /* Moves the text out (to free with free); NULL when the buffer failed. The buffer is empty afterwards. */
@@ -319,7 +320,9 @@ bool str_equal(const char *a, const char *b);            /* NULL is equal to NUL
 bool str_equal_const_time(const char *a, const char *b); /* the time taken does not tell where they differ */
 bool str_is_blank(const char *s);                        /* NULL, empty, or white space only */
 char *str_copy(const char *s);                           /* NULL for NULL, or when out of memory */
+void hex_write(const void *data, size_t len, char *out); /* 2 * len lower-case digits and a NUL */
 void md5_digest(const void *data, size_t len, unsigned char out[16]);
+void md5_hex(const void *data, size_t len, char out[33]);
 void sha256_digest(const void *data, size_t len, unsigned char out[32]);
 void sha256_hex(const char *text, char out[65]); /* lower-case digits of the digest of the text */
 void hmac_sha256(const char *key, const char *text, unsigned char out[32]);

@@ -197,6 +197,18 @@ void buf_put_base64url(struct buf *b, const void *data, size_t len)
         b->data[i] = b->data[i] == '+' ? '-' : b->data[i] == '/' ? '_' : b->data[i];
 }
 
+void buf_put_hex(struct buf *b, const void *data, size_t len)
+{
+    const char *at = data;
+    char part[2 * 256 + 1];
+
+    for (size_t n; len > 0; at += n, len -= n) {
+        n = len < sizeof part / 2 ? len : sizeof part / 2;
+        hex_write(at, n, part);
+        buf_append(b, part, 2 * n);
+    }
+}
+
 void buf_put_url(struct buf *b, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

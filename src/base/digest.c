@@ -7,7 +7,6 @@
 
 #include "shardwheel/base.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,15 +22,17 @@ void md5_digest(const void *data, size_t len, unsigned char out[16])
     digest(EVP_md5(), data, len, out);
 }
 
+void md5_hex(const void *data, size_t len, char out[33])
+{
+    unsigned char bytes[16];
+
+    md5_digest(data, len, bytes);
+    hex_write(bytes, sizeof bytes, out);
+}
+
 void sha256_digest(const void *data, size_t len, unsigned char out[32])
 {
     digest(EVP_sha256(), data, len, out);
-}
-
-static void write_hex(const unsigned char bytes[32], char out[65])
-{
-    for (size_t i = 0; i < 32; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
 void sha256_hex(const char *text, char out[65])
@@ -39,7 +40,7 @@ void sha256_hex(const char *text, char out[65])
     unsigned char bytes[32];
 
     sha256_digest(text, strlen(text), bytes);
-    write_hex(bytes, out);
+    hex_write(bytes, sizeof bytes, out);
 }
 
 void hmac_sha256(const char *key, const char *text, unsigned char out[32])
@@ -55,7 +56,7 @@ void hmac_sha256_hex(const char *key, const char *text, char out[65])
     unsigned char bytes[32];
 
     hmac_sha256(key, text, bytes);
-    write_hex(bytes, out);
+    hex_write(bytes, sizeof bytes, out);
 }
 
 void hmac_sha1(const void *key, size_t key_len, const void *data, size_t len, unsigned char out[20])

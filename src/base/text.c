@@ -52,6 +52,18 @@ char *str_copy(const char *s)
     return s ? strdup(s) : NULL;
 }
 
+void hex_write(const void *data, size_t len, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < len; i++) {
+        *out++ = digits[bytes[i] >> 4];
+        *out++ = digits[bytes[i] & 15];
+    }
+    *out = '\0';
+}
+
 /* getrandom gives up to 256 bytes whole, or none. */
 enum err random_bytes(void *out, size_t len, struct errctx *ec)
 {
@@ -60,18 +72,14 @@ enum err random_bytes(void *out, size_t len, struct errctx *ec)
 
 enum err random_hex(char *out, size_t bytes, struct errctx *ec)
 {
-    static const char hex[] = "0123456789abcdef";
-
     for (size_t i = 0; i < bytes; i++) {
         unsigned char byte;
         enum err e = random_bytes(&byte, 1, ec);
 
         if (e)
             return e;
-        out[2 * i] = hex[byte >> 4];
-        out[2 * i + 1] = hex[byte & 15];
+        hex_write(&byte, 1, out + 2 * i);
     }
-    out[2 * bytes] = '\0';
     return ERR_OK;
 }
 

@@ -337,12 +337,10 @@ static char *copy_value(const struct berval *value)
     struct buf out = {0};
 
     buf_puts(&out, "");
-    if (utf8_is_valid(value->bv_val, value->bv_len) && !memchr(value->bv_val, '\0', value->bv_len)) {
+    if (utf8_is_valid(value->bv_val, value->bv_len) && !memchr(value->bv_val, '\0', value->bv_len))
         buf_append(&out, value->bv_val, value->bv_len);
-    } else {
-        for (size_t i = 0; i < value->bv_len; i++)
-            buf_printf(&out, "%02x", (unsigned char)value->bv_val[i]);
-    }
+    else
+        buf_put_hex(&out, value->bv_val, value->bv_len);
     return buf_take(&out);
 }
 

@@ -89,8 +89,8 @@ void row_cookie_put(struct buf *out, const struct user *u, const char *secret)
     buf_putc(&row, '}');
     if (buf_failed(&row))
         out->failed = true;
-    for (size_t i = 0; !buf_failed(&row) && i < row.len; i++)
-        buf_printf(out, "%02x", (unsigned)(unsigned char)row.data[i]);
+    else
+        buf_put_hex(out, row.data, row.len);
     buf_fini(&row);
 }
 

@@ -3,24 +3,14 @@
 
 #include "shardwheel/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void md5_hex(const char *text, char out[33])
-{
-    unsigned char bytes[16];
-
-    md5_digest(text, strlen(text), bytes);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
 
 bool password_fits(const char *stored, const char *given)
 {
     char md5[33], sha[65];
 
-    md5_hex(given, md5);
+    md5_hex(given, strlen(given), md5);
     sha256_hex(given, sha);
     bool is_md5 = str_equal_const_time(stored, md5);
     bool is_sha = str_equal_const_time(stored, sha);
@@ -35,7 +25,7 @@ bool password_column_is_md5(int column_length)
 void password_hash(int column_length, const char *password, char out[65])
 {
     if (password_column_is_md5(column_length))
-        md5_hex(password, out);
+        md5_hex(password, strlen(password), out);
     else
         sha256_hex(password, out);
 }

@@ -158,8 +158,7 @@ static bool set_cookie(const struct route_call *call, struct http_response *r, c
 
     name_cookie(flow->state, name);
     buf_printf(&value, "%s.%s.%s.", flow->state, flow->nonce, flow->verifier);
-    for (const char *c = page; *c; c++)
-        buf_printf(&value, "%02x", (unsigned char)*c);
+    buf_put_hex(&value, page, strlen(page));
     bool good = !buf_failed(&value) && forget_oldest(call, r, strlen(name) + 1 + value.len) &&
                 visitor_set_cookie(call, r, name, value.data, COOKIE_LIFE);
     buf_fini(&value);

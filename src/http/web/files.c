@@ -106,15 +106,6 @@ static enum err read_all(int fd, struct buf *out)
     return buf_failed(out) ? ERR_NOMEM : ERR_OK;
 }
 
-static void digest(const struct buf *bytes, char out[33])
-{
-    unsigned char md5[16];
-
-    md5_digest(bytes->len ? bytes->data : "", bytes->len, md5);
-    for (size_t i = 0; i < sizeof md5; i++)
-        snprintf(out + 2 * i, 3, "%02x", md5[i]);
-}
-
 /* `fd` is the file's, and stays open. */
 static enum err read_file(struct web *web, int fd, const char *path, struct errctx *ec)
 {
@@ -133,7 +124,7 @@ static enum err read_file(struct web *web, int fd, const char *path, struct errc
         return err_set(ec, e, "out of memory for %s", path);
     if (web->bytes > WEB_BYTES_MAX)
         return err_set(ec, ERR_INPUT, "the files are larger than %zu MiB together", WEB_BYTES_MAX >> 20);
-    digest(&file->bytes, file->digest);
+    md5_hex(file->bytes.len ? file->bytes.data : "", file->bytes.len, file->digest);
     return ERR_OK;
 }
 

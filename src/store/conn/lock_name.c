@@ -8,19 +8,13 @@
 /* The name as the server has it: it may fold its case. Asked once, since a session keeps its database. */
 static enum err load_digest(struct store_session *s, struct errctx *ec)
 {
-    static const char digits[] = "0123456789abcdef";
     struct db_rows *rows = NULL;
-    unsigned char sum[16];
     enum err e = store_query(s, &rows, ec, "SELECT DATABASE()");
 
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_LOST, "the server does not tell the name of the database");
     if (!e)
-        md5_digest(db_text_or_empty(rows, 0), strlen(db_text_or_empty(rows, 0)), sum);
-    for (size_t i = 0; !e && i < sizeof sum; i++) {
-        s->database_digest[2 * i] = digits[sum[i] >> 4];
-        s->database_digest[2 * i + 1] = digits[sum[i] & 15];
-    }
+        md5_hex(db_text_or_empty(rows, 0), strlen(db_text_or_empty(rows, 0)), s->database_digest);
     db_rows_destroy(rows);
     return e;
 }

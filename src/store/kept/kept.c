@@ -46,24 +46,6 @@ enum err store_load_own_kept(struct store_session *s, enum kept_which *out, stru
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static void put_hex(struct sqlbuf *q, const unsigned char *data, size_t len)
-{
-    static const char digits[] = "0123456789abcdef";
-    char part[512];
-    size_t n = 0;
-
-    sql_puts(q, "x'");
-    for (size_t i = 0; i < len; i++) {
-        part[n++] = digits[data[i] >> 4];
-        part[n++] = digits[data[i] & 15];
-        if (n == sizeof part || i + 1 == len) {
-            buf_append(&q->text, part, n);
-            n = 0;
-        }
-    }
-    sql_puts(q, "')");
-}
-
 enum err store_write_kept(struct store_session *s, const struct kept_log *logs, size_t count, size_t *written,
                           struct errctx *ec)
 {
@@ -80,7 +62,9 @@ enum err store_write_kept(struct store_session *s, const struct kept_log *logs, 
             const struct kept_log *log = &logs[at++];
             sql_put(q, "?(?, ?, " STORE_NOW_MS ", ?, ?, ?, ", sql_word(n++ ? ", " : ""), log->log_id, log->job_id,
                     log->len, log->text_len, log->is_cut);
-            put_hex(q, log->data, log->len);
+            sql_puts(q, "x'");
+            buf_put_hex(&q->text, log->data, log->len);
+            sql_puts(q, "')");
         } while (at < count && n < KEPT_BATCH_MAX && !store_is_sql_long(s));
         e = store_write_sql(s, &effect, ec);
         *written += e ? 0 : (size_t)effect.matched;

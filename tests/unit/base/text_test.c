@@ -96,6 +96,26 @@ static void numbers_are_read_whole(void **state)
     assert_int_equal(value, 5);
 }
 
+static void bytes_are_hex_digits(void **state)
+{
+    char bytes[600], hex[2 * sizeof bytes + 1];
+    struct buf text = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)i;
+    hex_write("\xff\x00\x1a", 3, hex);
+    assert_string_equal(hex, "ff001a");
+    hex_write(bytes, 0, hex);
+    assert_string_equal(hex, "");
+    hex_write(bytes, sizeof bytes, hex);
+    buf_put_hex(&text, bytes, sizeof bytes);
+    buf_put_hex(&text, bytes, 0);
+    assert_string_equal(text.data, hex);
+    assert_int_equal(text.len, strlen(hex));
+    buf_fini(&text);
+}
+
 static void texts_that_may_be_missing_compare(void **state)
 {
     char copy[] = "a";
@@ -132,6 +152,8 @@ static void digests(void **state)
     (void)state;
     md5_digest("abc", 3, out);
     assert_memory_equal(out, md5_abc, 4);
+    md5_hex("abc", 3, hex);
+    assert_string_equal(hex, "900150983cd24fb0d6963f7d28e17f72");
     sha256_hex("123456", hex);
     assert_string_equal(hex, "8d969eef6ecad3c29a3a629280e686cf0c3f5d5a86aff3ca12020c923adc6c92");
     hmac_sha256("Jefe", "what do ya want for nothing?", mac); /* RFC 4231 */
@@ -377,6 +399,7 @@ int main(void)
         cmocka_unit_test(buffers_grow_and_stay_ended),
         cmocka_unit_test(json_strings_are_well_formed),
         cmocka_unit_test(numbers_are_read_whole),
+        cmocka_unit_test(bytes_are_hex_digits),
         cmocka_unit_test(texts_that_may_be_missing_compare),
         cmocka_unit_test(secrets_compare),
         cmocka_unit_test(digests),

@@ -6,14 +6,14 @@
 static struct errctx ec;
 
 /* The library behind it ends the process where it gets no memory. */
-void __real_md5_digest(const void *data, size_t len, unsigned char out[16]);
-void __wrap_md5_digest(const void *data, size_t len, unsigned char out[16]);
-void __wrap_md5_digest(const void *data, size_t len, unsigned char out[16])
+void __real_md5_hex(const void *data, size_t len, char out[33]);
+void __wrap_md5_hex(const void *data, size_t len, char out[33]);
+void __wrap_md5_hex(const void *data, size_t len, char out[33])
 {
     long until = alloc_until_fail;
 
     alloc_until_fail = 0;
-    __real_md5_digest(data, len, out);
+    __real_md5_hex(data, len, out);
     alloc_until_fail = until;
 }
 
