@@ -37,4 +37,10 @@ void upkeep_stop(struct upkeep *u); /* after the step under way */
 void upkeep_join(struct upkeep *u);
 void upkeep_destroy(struct upkeep *u); /* NULL is fine */
 
+/* Of statements that remove rows: how many the one after one that took so long should have, CLEAN_BATCH_MAX at most.
+ * Pure. */
+#define UPKEEP_BATCH_MIN 10
+#define UPKEEP_BATCH_START 100
+size_t upkeep_next_batch(size_t batch, int64_t took_ms);
+
 #endif

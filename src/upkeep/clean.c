@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "upkeep/clean.h"
+#include "shardwheel/upkeep.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define SLOW_MS 30  /* a statement that took longer is followed by smaller ones, */
+#define QUICK_MS 15 /* one that took less by larger ones */
+
 void clean_init(struct clean *c, int64_t retention_days)
 {
-    *c = (struct clean){.retention_days = retention_days, .batch = CLEAN_BATCH_START};
+    *c = (struct clean){.retention_days = retention_days, .batch = UPKEEP_BATCH_START};
 }
 
 static void end_round(struct clean *c)
@@ -30,13 +34,13 @@ void clean_forget(struct clean *c)
     c->done = false;
 }
 
-size_t clean_next_batch(size_t batch, int64_t took_ms)
+size_t upkeep_next_batch(size_t batch, int64_t took_ms)
 {
-    if (took_ms > CLEAN_SLOW_MS)
-        batch = took_ms > 2 * CLEAN_SLOW_MS ? batch / 4 : batch / 2;
-    else if (took_ms < CLEAN_QUICK_MS)
+    if (took_ms > SLOW_MS)
+        batch = took_ms > 2 * SLOW_MS ? batch / 4 : batch / 2;
+    else if (took_ms < QUICK_MS)
         batch += batch / 4;
-    return batch < CLEAN_BATCH_MIN ? CLEAN_BATCH_MIN : batch > CLEAN_BATCH_MAX ? CLEAN_BATCH_MAX : batch;
+    return batch < UPKEEP_BATCH_MIN ? UPKEEP_BATCH_MIN : batch > CLEAN_BATCH_MAX ? CLEAN_BATCH_MAX : batch;
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
@@ -136,9 +140,9 @@ enum err clean_step(struct clean *c, struct store_session *s, const struct store
     if (!e && count > 0) {
         e = store_delete_expired(s, &c->walk, ids, count, removed, ec);
         /* Somebody holds one of them: tried with fewer, and left to the next round at last. */
-        if (e && (e != ERR_CONFLICT || c->batch > CLEAN_BATCH_MIN))
+        if (e && (e != ERR_CONFLICT || c->batch > UPKEEP_BATCH_MIN))
             c->walk = before;
-        c->batch = clean_next_batch(c->batch, e ? INT64_MAX : clock_mono_ms(clock) - found_ms);
+        c->batch = upkeep_next_batch(c->batch, e ? INT64_MAX : clock_mono_ms(clock) - found_ms);
     }
     if (e) {
         *next_mono_ms = clock_mono_ms(clock) + CLEAN_REST_MIN_MS;

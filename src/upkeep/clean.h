@@ -13,12 +13,8 @@
 
 #define CLEAN_LOOK_MS 60000   /* between two looks whether a round is due */
 #define CLEAN_KEEP_MIN_DAYS 3 /* a general retention below it means that nothing is cleaned: the original's rule */
-#define CLEAN_BATCH_MIN 10    /* rows in one statement */
-#define CLEAN_BATCH_START 100
-#define CLEAN_SLOW_MS 30     /* a statement that took longer is followed by smaller ones, */
-#define CLEAN_QUICK_MS 15    /* one that took less by larger ones */
-#define CLEAN_REST 2         /* after a statement nothing is done for so many times as long as it took, */
-#define CLEAN_REST_MIN_MS 10 /* and so long at least */
+#define CLEAN_REST 2          /* after a statement nothing is done for so many times as long as it took, */
+#define CLEAN_REST_MIN_MS 10  /* and so long at least */
 
 struct clean {
     int64_t retention_days;
@@ -41,7 +37,5 @@ void clean_forget(struct clean *c); /* the next step begins a round */
 /* One step: the rows of one statement. *removed: of these. *next_mono_ms: when the next step is due. */
 MUST_CHECK enum err clean_step(struct clean *c, struct store_session *s, const struct store *store,
                                const struct clock *clock, size_t *removed, int64_t *next_mono_ms, struct errctx *ec);
-/* How many rows the statement after one that took so long should have. Pure. */
-size_t clean_next_batch(size_t batch, int64_t took_ms);
 
 #endif

@@ -2,16 +2,15 @@
 #include "admin/runs/clearing.h"
 
 #include "shardwheel/admin/runs.h"
+#include "shardwheel/store/upkeep.h"
+#include "shardwheel/upkeep.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
 #define IDLE_MS 3600000
-#define BATCH_MIN 10
-#define BATCH_START 100
-#define SLOW_MS 30     /* a statement that took longer is followed by smaller ones, */
-#define QUICK_MS 15    /* one that took less by larger ones */
 #define REST 2         /* behind a step nothing is done for so many times as long as it took, */
 #define REST_MIN_MS 10 /* and so long at least */
 #define STEP_MS 3000
@@ -19,6 +18,8 @@
 #define TRIES_MAX 30     /* in a row; so much is a database that is away for half a minute */
 #define AGAIN_MS 1000
 #define PIECE_END_MS 10000 /* a statement of the last piece, and what is waited for behind it */
+
+static_assert(CLEAN_BATCH_MAX <= CLEAR_BATCH_MAX, "a statement would have too many rows");
 
 struct task {
     TAILQ_ENTRY(task) next;   /* [lock] */
@@ -47,15 +48,6 @@ struct run_clearing {
     size_t count;              /* [lock] */
     bool stopping;             /* [lock] */
 };
-
-size_t run_clearing_next_batch(size_t batch, int64_t took_ms)
-{
-    if (took_ms > SLOW_MS)
-        batch = took_ms > 2 * SLOW_MS ? batch / 4 : batch / 2;
-    else if (took_ms < QUICK_MS)
-        batch += batch / 4;
-    return batch < BATCH_MIN ? BATCH_MIN : batch > CLEAR_BATCH_MAX ? CLEAR_BATCH_MAX : batch;
-}
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
 
@@ -124,7 +116,7 @@ static enum err clear_some(struct run_clearing *c, struct task *task, struct sto
         e = store_clear_runs(s, ids.ids, ids.count, &deleted, ec);
     *end = !e && ids.is_end;
     if (e || ids.count > 0)
-        task->batch = run_clearing_next_batch(task->batch, e ? INT64_MAX : clock_mono_ms(c->clock) - begun_ms);
+        task->batch = upkeep_next_batch(task->batch, e ? INT64_MAX : clock_mono_ms(c->clock) - begun_ms);
     mutex_lock(&c->lock);
     task->deleted += (int64_t)deleted;
     if (!e)
@@ -269,7 +261,7 @@ enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *o
     if (e)
         return e;
     task->order = *order;
-    task->batch = BATCH_START;
+    task->batch = UPKEEP_BATCH_START;
     task->awaited = true;
     e = add(c, task, ec);
     if (e) {

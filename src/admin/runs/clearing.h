@@ -35,7 +35,4 @@ void run_clearing_stop(struct run_clearing *c); /* nobody waits any more; may be
 MUST_CHECK enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *order, int64_t wait_ms,
                                         struct clear_result *out, struct errctx *ec);
 
-/* Pure: rows in the next statement. */
-size_t run_clearing_next_batch(size_t batch, int64_t took_ms);
-
 #endif

@@ -226,18 +226,6 @@ static void types_say_what_goes(void **state)
     zone_destroy(zone);
 }
 
-static void statements_of_a_clear_stay_quick(void **state)
-{
-    (void)state;
-
-    assert_int_equal(run_clearing_next_batch(100, 5), 125);
-    assert_int_equal(run_clearing_next_batch(100, 20), 100);
-    assert_int_equal(run_clearing_next_batch(100, 40), 50);
-    assert_int_equal(run_clearing_next_batch(100, 100), 25);
-    assert_int_equal(run_clearing_next_batch(CLEAR_BATCH_MAX, 0), CLEAR_BATCH_MAX);
-    assert_int_equal(run_clearing_next_batch(10, INT64_MAX), 10);
-}
-
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 static int64_t now_ms = 1000;
@@ -331,7 +319,6 @@ int main(void)
         cmocka_unit_test(marks_are_taken_out_and_read),
         cmocka_unit_test(log_lines_keep_three_tags),
         cmocka_unit_test(types_say_what_goes),
-        cmocka_unit_test(statements_of_a_clear_stay_quick),
         cmocka_unit_test(the_last_count_is_known),
         cmocka_unit_test(a_count_is_for_its_filter_alone),
         cmocka_unit_test(slow_searches_have_a_bound),

@@ -620,11 +620,12 @@ static void batches_follow_the_time_they_take(void **state)
         {10, 0, 12},
         {450, 0, CLEAN_BATCH_MAX},
         {CLEAN_BATCH_MAX, 0, CLEAN_BATCH_MAX},
+        {10, INT64_MAX, 10},
     };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        assert_int_equal(clean_next_batch(cases[i].batch, cases[i].took_ms), cases[i].next);
+        assert_int_equal(upkeep_next_batch(cases[i].batch, cases[i].took_ms), cases[i].next);
 }
 
 static size_t count_left(int64_t job)
@@ -756,7 +757,7 @@ static void a_locked_row_is_left_to_the_next_round(void **state)
     add_days(1, 300);
     w.held = 151;
     run_for(60000);
-    assert_in_range(count_left(1), 5, 4 + CLEAN_BATCH_MIN);
+    assert_in_range(count_left(1), 5, 4 + UPKEEP_BATCH_MIN);
     w.held = 0;
     run_for(INT64_C(12) * 3600000 + 60000);
     assert_int_equal(count_left(1), 3);
