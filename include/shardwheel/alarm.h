@@ -70,6 +70,7 @@ MUST_CHECK enum err alarms_read_config(const struct config *config, struct alarm
 
 /* Whether mails can go to every entry of a job's list of addresses (alarm_email); a blank list has none. Pure. */
 bool alarm_are_addresses(const char *list);
+bool alarm_is_name(const char *text); /* of a channel or a webhook: 1 to 40 letters, digits, '.', '_' and '-' */
 
 /* Names of the kinds of webhooks, NULL behind the last: the kinds of channels are these and "mail". */
 const char *const *alarm_webhook_kinds(void);

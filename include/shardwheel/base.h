@@ -306,6 +306,9 @@ void buf_put_url(struct buf *b, const char *text, size_t len);
 /* Moves the text out (to free with free); NULL when the buffer failed. The buffer is empty afterwards. */
 char *buf_take(struct buf *b);
 
+/* For strspn, and before what else may stand there. */
+#define ASCII_DIGITS "0123456789"
+#define ASCII_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 /* Of a hexadecimal digit; -1: it is none. */
 static inline int hex_digit(char c)
 {

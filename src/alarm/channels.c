@@ -195,9 +195,9 @@ static enum err take_quiet(struct channel *c, const char *value, struct errctx *
     return replace(&c->quiet_text, value, ec);
 }
 
-static bool is_name(const char *value)
+bool alarm_is_name(const char *value)
 {
-    size_t len = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+    size_t len = strspn(value, ASCII_LETTERS ASCII_DIGITS "._-");
 
     return len > 0 && len <= 40 && !value[len];
 }
@@ -221,8 +221,8 @@ static enum err add_to_channel(struct channel *c, const char *key, const char *v
         enum err e = take_quiet(c, value, ec);
         return e == ERR_INPUT ? err_wrap(ec, e, "word %zu", number) : e;
     }
-    return is_name(value) ? replace(&c->name, value, ec)
-                          : bad_word(ec, number, "a name is letters, digits, '.', '_' and '-', 40 at most");
+    return alarm_is_name(value) ? replace(&c->name, value, ec)
+                                : bad_word(ec, number, "a name is letters, digits, '.', '_' and '-', 40 at most");
 }
 
 static enum err take_word(struct channel_list *list, char *word, size_t number, struct errctx *ec)
@@ -303,7 +303,7 @@ static enum err check_row(const struct channel_row *row, enum channel_kind *kind
         return err_set(ec, ERR_INPUT, "kind must be %s",
                        name_kinds(CHANNEL_MAIL + 1, /*signing_alone=*/false, ", ", " or ").text);
     }
-    if (!is_name(row->name))
+    if (!alarm_is_name(row->name))
         return at_fault(field, "name", ec, "a name is letters, digits, '.', '_' and '-', 40 at most");
     if (!is_url(row->target) || !is_word(row->target))
         return at_fault(field, "url", ec, "url must begin with https:// or http:// and have no blank");

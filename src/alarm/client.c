@@ -28,7 +28,7 @@ struct client {
 /* Nothing in it ends the host of a URL. */
 static bool is_host(const char *host)
 {
-    size_t len = strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:");
+    size_t len = strspn(host, ASCII_LETTERS ASCII_DIGITS ".-_:");
 
     return len > 0 && !host[len];
 }

@@ -126,7 +126,7 @@ static const char *read_entry(char *text, struct network *out)
     bool short_form = !strchr(text, ':');
     out->is_v4 = ip_is_v4(&out->ip);
     out->bits = 128;
-    if (slash && (strspn(slash, "0123456789") != strlen(slash) || !parse_int(slash, 0, short_form ? 32 : 128, &bits)))
+    if (slash && (strspn(slash, ASCII_DIGITS) != strlen(slash) || !parse_int(slash, 0, short_form ? 32 : 128, &bits)))
         return short_form ? "needs a number from 0 to 32 behind its /" : "needs a number from 0 to 128 behind its /";
     if (slash)
         out->bits = (int)bits + (short_form ? V4_BITS : 0);

@@ -171,12 +171,12 @@ bool text_list_has(const char *list, const char *word)
 
 bool mail_is_address(const char *text)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+/=?^_`{|}~-";
+    static const char plain[] = ASCII_LETTERS ASCII_DIGITS ".!#$%&'*+/=?^_`{|}~-";
     size_t local = strspn(text, plain);
     const char *domain = text + local + 1;
 
     if (local == 0 || text[local] != '@' || strlen(text) > MAIL_ADDRESS_MAX)
         return false;
-    size_t len = strspn(domain, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
+    size_t len = strspn(domain, ASCII_LETTERS ASCII_DIGITS ".-");
     return len > 0 && !domain[len] && domain[0] != '.' && domain[0] != '-' && domain[len - 1] != '.';
 }

@@ -18,7 +18,7 @@ static bool is_path(const char *text)
 
         if (*p++ != '/')
             return false;
-        len = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~-");
+        len = strspn(p, ASCII_LETTERS ASCII_DIGITS "._~-");
         if (!len || (p[0] == '.' && (len == 1 || (len == 2 && p[1] == '.'))))
             return false;
         p += len;
@@ -76,8 +76,7 @@ static bool append_server(char *item, struct buf *out)
         if (!parse_int(port, 1, 65535, &number))
             return false;
     }
-    if (!*item ||
-        (*item != '[' && item[strspn(item, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")]))
+    if (!*item || (*item != '[' && item[strspn(item, ASCII_LETTERS ASCII_DIGITS "._-")]))
         return false;
     if (out->len)
         buf_putc(out, ',');
@@ -128,7 +127,7 @@ out:
 
 static bool is_name(const char *text)
 {
-    return !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-")];
+    return !text[strspn(text, ASCII_LETTERS ASCII_DIGITS "._:-")];
 }
 
 static bool is_driver(const char *text)

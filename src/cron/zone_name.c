@@ -174,7 +174,7 @@ static enum err load_named(const char *name, const char *target, struct zone **o
 /* Letters, digits and _ + - / . : nothing that leaves the zone folder. */
 static bool is_zone_path(const char *name)
 {
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/.";
+    static const char allowed[] = ASCII_LETTERS ASCII_DIGITS "_+-/.";
 
     return name[0] != '\0' && name[0] != '/' && name[0] != '.' && name[strspn(name, allowed)] == '\0' &&
            strstr(name, "..") == NULL && strstr(name, "//") == NULL && name[strlen(name) - 1] != '/';

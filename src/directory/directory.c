@@ -40,8 +40,7 @@ bool directory_load_opts(const struct config *config, struct directory_opts *out
 
 static bool is_attribute(const char *name)
 {
-    return *name && strlen(name) <= 100 &&
-           !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-;.")];
+    return *name && strlen(name) <= 100 && !name[strspn(name, ASCII_LETTERS ASCII_DIGITS "-;.")];
 }
 
 static enum err check_opts(const struct directory_opts *o, struct errctx *ec)

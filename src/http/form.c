@@ -55,7 +55,7 @@ bool base64_read(const char *value, char *out, size_t size, size_t *len)
 /* Names that can be shown as they are. */
 static bool is_plain(const char *name)
 {
-    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.[]") == strlen(name);
+    return strspn(name, ASCII_LETTERS ASCII_DIGITS "_-.[]") == strlen(name);
 }
 
 static enum err read_field(char *text, size_t number, struct form_field *out, struct errctx *ec)

@@ -27,7 +27,7 @@ static bool read_address(struct text_part item, struct ip *out)
     if (ip_parse(text, out))
         return true;
     char *port = strrchr(text, ':');
-    if (!port || strspn(port + 1, "0123456789") != strlen(port + 1))
+    if (!port || strspn(port + 1, ASCII_DIGITS) != strlen(port + 1))
         return false;
     *port = '\0';
     return ip_parse(text, out);
@@ -86,7 +86,7 @@ bool request_is_tls(const struct http_request *q)
 
 static bool is_host(const char *text)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]";
+    static const char plain[] = ASCII_LETTERS ASCII_DIGITS ".-_:[]";
 
     return strspn(text, plain) == strlen(text);
 }

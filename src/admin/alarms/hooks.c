@@ -8,6 +8,7 @@
 
 #include "admin/admin_impl.h"
 #include "admin/audit.h"
+#include "shardwheel/alarm.h"
 #include "shardwheel/config.h"
 
 #define LIMIT_MS 2000
@@ -53,18 +54,11 @@ static enum err enter(struct admin *a, const struct actor *actor, int64_t id, st
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
 
-static bool is_name(const char *name)
-{
-    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-
-    return len > 0 && len <= 40 && !name[len];
-}
-
 static enum err check(const struct hook_row *row, struct refusal *r)
 {
     enum err e;
 
-    if (!is_name(row->name))
+    if (!alarm_is_name(row->name))
         return refuse(r, REFUSED_INVALID, "name", "a name has 1 to 40 letters, digits, \".\", \"_\" and \"-\"");
     if (!row->kinds)
         return refuse(r, REFUSED_INVALID, "kinds", "a webhook needs one kind of event at least");

@@ -53,7 +53,7 @@ static enum err take_role(const struct person_form *form, struct user *u, struct
     if (permission && utf8_count(permission, strlen(permission), /*utf16=*/true) > PERMISSION_MAX)
         return refuse_length(r, "permission", 0, PERMISSION_MAX, "permission must have %d characters at most",
                              PERMISSION_MAX);
-    if (permission && permission[strspn(permission, "0123456789, ")])
+    if (permission && permission[strspn(permission, ASCII_DIGITS ", ")])
         return refuse(r, REFUSED_INVALID, "permission", "permission must be ids between commas");
     if (form->role != 0 || !str_is_blank(permission)) {
         u->own_role[0] = '\0';

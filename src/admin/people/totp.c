@@ -99,7 +99,7 @@ int64_t totp_find_step(const char *secret, const char *code, int64_t now_ms, int
     char given[TOTP_DIGITS + 1], right[TOTP_DIGITS + 1];
     int64_t now = now_ms / TOTP_STEP_MS, found = 0;
 
-    if (!clean(code, " \t", "0123456789", TOTP_DIGITS, given))
+    if (!clean(code, " \t", ASCII_DIGITS, TOTP_DIGITS, given))
         return 0;
     for (int64_t step = now - 1; step <= now + 1; step++) {
         bool fits = totp_make_code(secret, step, right) && str_equal_const_time(given, right);

@@ -18,7 +18,7 @@
 static const char *read_number(const char *text, int64_t *out)
 {
     char digits[20] = "";
-    size_t len = strspn(text, "0123456789");
+    size_t len = strspn(text, ASCII_DIGITS);
 
     if (len == 0 || len >= sizeof digits)
         return NULL;

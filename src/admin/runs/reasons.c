@@ -88,7 +88,7 @@ static const struct phrase of_lost_runs[] = {
 /* Where the value ends; NULL: there is none. "" is behind its digits. */
 static const char *find_value_end(const char *value, const char *tail)
 {
-    const char *end = *tail ? strstr(value, tail) : value + strspn(value, "0123456789");
+    const char *end = *tail ? strstr(value, tail) : value + strspn(value, ASCII_DIGITS);
 
     return end && end > value && end - value <= VALUE_BYTES ? end : NULL;
 }

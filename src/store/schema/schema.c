@@ -116,7 +116,7 @@ enum index_kind {
 
 static bool is_plain_name(const char *name)
 {
-    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    size_t len = strspn(name, ASCII_LETTERS ASCII_DIGITS "_");
 
     return len > 0 && len < INDEX_NAME_MAX && name[len] == '\0';
 }

@@ -181,7 +181,7 @@ static enum err read_role(struct reader *in, enum admin_role *out)
     size_t len;
 
     skip_blanks(in);
-    len = strspn(in->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    len = strspn(in->at, ASCII_LETTERS);
     if (len && len < sizeof word) {
         memcpy(word, in->at, len);
         word[len] = '\0';
