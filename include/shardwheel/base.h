@@ -323,6 +323,10 @@ bool str_equal(const char *a, const char *b);            /* NULL is equal to NUL
 bool str_equal_const_time(const char *a, const char *b); /* the time taken does not tell where they differ */
 bool str_is_blank(const char *s);                        /* NULL, empty, or white space only */
 char *str_copy(const char *s);                           /* NULL for NULL, or when out of memory */
+/* For one block of memory with several texts: the bytes of a text with its NUL, and its copy at *at, which moves behind
+ * it. 0 and NULL for NULL. */
+size_t str_size(const char *s);
+char *str_pack(char **at, const char *s);
 void hex_write(const void *data, size_t len, char *out); /* 2 * len lower-case digits and a NUL */
 void md5_digest(const void *data, size_t len, unsigned char out[16]);
 void md5_hex(const void *data, size_t len, char out[33]);

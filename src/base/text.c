@@ -52,6 +52,20 @@ char *str_copy(const char *s)
     return s ? strdup(s) : NULL;
 }
 
+size_t str_size(const char *s)
+{
+    return s ? strlen(s) + 1 : 0;
+}
+
+char *str_pack(char **at, const char *s)
+{
+    size_t size = str_size(s);
+    char *copy = s ? memcpy(*at, s, size) : NULL;
+
+    *at += size;
+    return copy;
+}
+
 void hex_write(const void *data, size_t len, char *out)
 {
     static const char digits[] = "0123456789abcdef";

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fires in memory. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardwheel/job.h"
 
@@ -47,16 +46,13 @@ void fire_put_before(struct fire **head, struct fire *list)
 
 struct fire_own *fire_own_create(const struct fire_own *values)
 {
-    size_t param = values->param ? strlen(values->param) + 1 : 0;
-    size_t addresses = values->addresses ? strlen(values->addresses) + 1 : 0;
-    struct fire_own *own = malloc(sizeof *own + param + addresses);
+    struct fire_own *own = malloc(sizeof *own + str_size(values->param) + str_size(values->addresses));
 
     if (!own)
         return NULL;
+    char *at = (char *)(own + 1);
     *own = *values;
-    if (param)
-        own->param = memcpy((char *)(own + 1), values->param, param);
-    if (addresses)
-        own->addresses = memcpy((char *)(own + 1) + param, values->addresses, addresses);
+    own->param = str_pack(&at, values->param);
+    own->addresses = str_pack(&at, values->addresses);
     return own;
 }

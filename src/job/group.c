@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups as a direct fire takes them along. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardwheel/job.h"
 #include "shardwheel/text.h"
@@ -23,19 +22,17 @@ void group_spec_unref(struct group_spec *group)
 struct group_spec *group_spec_create(int64_t id, const char *app_name, const char *access_token, bool manual,
                                      const char *list)
 {
-    size_t app_size = strlen(app_name) + 1, token_size = strlen(access_token) + 1, list_size = strlen(list) + 1;
     size_t places = text_count_items(list);
-    struct group_spec *group =
-        malloc(sizeof *group + places * sizeof *group->addresses + app_size + token_size + list_size);
+    size_t texts = str_size(app_name) + str_size(access_token) + str_size(list);
+    struct group_spec *group = malloc(sizeof *group + places * sizeof *group->addresses + texts);
     if (!group)
         return NULL;
     const char **addresses = (const char **)(group + 1);
     char *at = (char *)(addresses + places);
     *group = (struct group_spec){.id = id, .manual = manual, .addresses = addresses};
-    group->app_name = memcpy(at, app_name, app_size);
-    group->access_token = memcpy(at + app_size, access_token, token_size);
-    char *rest = memcpy(at + app_size + token_size, list, list_size);
-    for (char *item; (item = text_cut_item(&rest));)
+    group->app_name = str_pack(&at, app_name);
+    group->access_token = str_pack(&at, access_token);
+    for (char *rest = str_pack(&at, list), *item; (item = text_cut_item(&rest));)
         if (!list_has_text(addresses, group->count, item))
             addresses[group->count++] = item;
     atomic_init(&group->refs, 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs as their fires need them: one block of memory each, shared by reference. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardwheel/job.h"
 
@@ -19,27 +18,10 @@ void job_spec_unref(struct job_spec *job)
         free(job);
 }
 
-static size_t text_size(const char *text)
-{
-    return text ? strlen(text) + 1 : 0;
-}
-
-/* Copies the text behind what is there already. */
-static const char *put_text(char **at, const char *text)
-{
-    const char *copy = *at;
-
-    if (!text)
-        return NULL;
-    memcpy(*at, text, strlen(text) + 1);
-    *at += strlen(text) + 1;
-    return copy;
-}
-
 struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, int retry_count)
 {
-    struct job_spec *copy = malloc(sizeof *copy + text_size(job->route) + text_size(job->handler) + text_size(param) +
-                                   text_size(job->block) + text_size(job->glue_type) + text_size(job->glue_source));
+    struct job_spec *copy = malloc(sizeof *copy + str_size(job->route) + str_size(job->handler) + str_size(param) +
+                                   str_size(job->block) + str_size(job->glue_type) + str_size(job->glue_source));
 
     if (!copy)
         return NULL;
@@ -54,12 +36,12 @@ struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, in
         .row_hash = fire_row_hash(job->group, job->handler, param, retry_count),
         .route_hash = job->route_hash,
         .glue_updated_ms = job->glue_updated_ms,
-        .route = put_text(&at, job->route),
-        .handler = put_text(&at, job->handler),
-        .param = put_text(&at, param),
-        .block = put_text(&at, job->block),
-        .glue_type = put_text(&at, job->glue_type),
-        .glue_source = put_text(&at, job->glue_source),
+        .route = str_pack(&at, job->route),
+        .handler = str_pack(&at, job->handler),
+        .param = str_pack(&at, param),
+        .block = str_pack(&at, job->block),
+        .glue_type = str_pack(&at, job->glue_type),
+        .glue_source = str_pack(&at, job->glue_source),
     };
     atomic_init(&copy->refs, 1);
     return copy;

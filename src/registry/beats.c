@@ -51,14 +51,6 @@ static void append(struct beat_queue *q, struct beat_entry **link, struct beat_e
     q->count++;
 }
 
-static const char *copy_text(char **at, const char *text, size_t len)
-{
-    char *start = *at;
-    memcpy(start, text, len + 1);
-    *at += len + 1;
-    return start;
-}
-
 enum err beats_put(struct beat_queue *q, const char *group, const char *key, const char *value, bool remove,
                    int64_t now_mono_ms, struct errctx *ec)
 {
@@ -73,14 +65,13 @@ enum err beats_put(struct beat_queue *q, const char *group, const char *key, con
     if (q->count >= q->max)
         return err_set(ec, ERR_BUSY, "%zu heartbeats wait for the database already", q->count);
 
-    size_t group_len = strlen(group), key_len = strlen(key), value_len = strlen(value);
-    struct beat_entry *e = malloc(sizeof *e + group_len + key_len + value_len + 3);
+    struct beat_entry *e = malloc(sizeof *e + str_size(group) + str_size(key) + str_size(value));
     if (!e)
         return err_set(ec, ERR_NOMEM, "out of memory for a heartbeat");
     char *at = e->text;
-    e->group = copy_text(&at, group, group_len);
-    e->key = copy_text(&at, key, key_len);
-    e->value = copy_text(&at, value, value_len);
+    e->group = str_pack(&at, group);
+    e->key = str_pack(&at, key);
+    e->value = str_pack(&at, value);
     e->hash = hash;
     e->remove = remove;
     e->queued_mono_ms = now_mono_ms;

@@ -20,15 +20,6 @@ static int compare_apps(const void *a, const void *b)
     return by_name ? by_name : compare_numbers(x->id, y->id);
 }
 
-static const char *copy_text(char **at, const char *text)
-{
-    char *start = *at;
-    size_t len = strlen(text);
-    memcpy(start, text, len + 1);
-    *at += len + 1;
-    return start;
-}
-
 /* Equal texts in the order of the list. */
 static int compare_places(const void *a, const void *b)
 {
@@ -59,7 +50,7 @@ enum err snapshot_create(const struct group_list *list, const struct registry_sn
     for (size_t i = 0; i < list->count; i++) {
         const struct group_row *row = &list->rows[i];
         items += text_count_items(row->address_list);
-        text += strlen(row->app_name) + strlen(row->access_token) + strlen(row->address_list) + 3;
+        text += str_size(row->app_name) + str_size(row->access_token) + str_size(row->address_list);
     }
     /* All parts but the text are of pointer alignment. */
     size_t size = sizeof(struct snapshot_memory) + list->count * (sizeof(struct registry_group) + 2 * sizeof(void *)) +
@@ -84,11 +75,11 @@ enum err snapshot_create(const struct group_list *list, const struct registry_sn
         struct registry_group *group = &groups[i];
         group->id = row->id;
         group->manual = row->manual;
-        group->app_name = copy_text(&at, row->app_name);
-        group->access_token = copy_text(&at, row->access_token);
+        group->app_name = str_pack(&at, row->app_name);
+        group->access_token = str_pack(&at, row->access_token);
         snap->has_tokens |= !str_is_blank(group->access_token);
         group->addresses = item;
-        for (char *rest = (char *)copy_text(&at, row->address_list), *address; (address = text_cut_item(&rest));)
+        for (char *rest = str_pack(&at, row->address_list), *address; (address = text_cut_item(&rest));)
             item[group->count++] = address;
         group->count = drop_repeated(item, group->count, (const char ***)(item + group->count));
         item += group->count;

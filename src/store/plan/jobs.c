@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* xxl_job_info: jobs as their fires need them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
@@ -20,21 +19,14 @@ static struct job_spec *create_spec(const struct zone *zone, const struct db_row
     size_t size = sizeof(struct job_spec);
     int64_t glue_s;
 
-    for (unsigned i = 0; i < SPEC_TEXTS; i++) {
-        const char *text = db_text(rows, SPEC_FIRST_TEXT + i);
-        size += text ? strlen(text) + 1 : 1;
-    }
+    for (unsigned i = 0; i < SPEC_TEXTS; i++)
+        size += str_size(db_text_or_empty(rows, SPEC_FIRST_TEXT + i));
     struct job_spec *job = malloc(size);
     if (!job)
         return NULL;
     char *at = (char *)(job + 1);
-    for (unsigned i = 0; i < SPEC_TEXTS; i++) {
-        const char *text = db_text_or_empty(rows, SPEC_FIRST_TEXT + i);
-        size_t len = strlen(text) + 1;
-        memcpy(at, text, len);
-        texts[i] = at;
-        at += len;
-    }
+    for (unsigned i = 0; i < SPEC_TEXTS; i++)
+        texts[i] = str_pack(&at, db_text_or_empty(rows, SPEC_FIRST_TEXT + i));
     *job = (struct job_spec){
         .id = db_int(rows, 0),
         .group = db_int(rows, 1),

@@ -96,6 +96,22 @@ static void numbers_are_read_whole(void **state)
     assert_int_equal(value, 5);
 }
 
+static void texts_share_a_block(void **state)
+{
+    char block[] = "........", *at = block;
+
+    (void)state;
+    assert_int_equal(str_size(NULL), 0);
+    assert_int_equal(str_size(""), 1);
+    assert_int_equal(str_size("ab"), 3);
+    assert_ptr_equal(str_pack(&at, "ab"), block);
+    assert_null(str_pack(&at, NULL));
+    assert_ptr_equal(str_pack(&at, ""), block + 3);
+    assert_ptr_equal(str_pack(&at, "c"), block + 4);
+    assert_ptr_equal(at, block + 6);
+    assert_memory_equal(block, "ab\0\0c\0..", 9);
+}
+
 static void bytes_are_hex_digits(void **state)
 {
     char bytes[600], hex[2 * sizeof bytes + 1];
@@ -399,6 +415,7 @@ int main(void)
         cmocka_unit_test(buffers_grow_and_stay_ended),
         cmocka_unit_test(json_strings_are_well_formed),
         cmocka_unit_test(numbers_are_read_whole),
+        cmocka_unit_test(texts_share_a_block),
         cmocka_unit_test(bytes_are_hex_digits),
         cmocka_unit_test(texts_that_may_be_missing_compare),
         cmocka_unit_test(secrets_compare),
