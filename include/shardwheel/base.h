@@ -317,6 +317,13 @@ static inline int hex_digit(char c)
            : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                   : -1;
 }
+/* Of the two that `text` begins with; -1: it does not. */
+static inline int hex_byte(const char *text)
+{
+    int high = hex_digit(text[0]), low = high < 0 ? -1 : hex_digit(text[1]);
+
+    return low < 0 ? -1 : high << 4 | low;
+}
 /* Whole text must be a decimal number within the bounds. */
 bool parse_int(const char *text, int64_t min, int64_t max, int64_t *out);
 bool str_equal(const char *a, const char *b);            /* NULL is equal to NULL alone */

@@ -36,6 +36,8 @@ const struct html_entity *html_read_entity(const char *text); /* which begins wi
 /* In lines that begin with `prefix` and are at most `width` bytes wide, as far as words allow. */
 void text_put_wrapped(struct buf *out, const char *prefix, const char *text, size_t width);
 
+bool text_has_control(const char *text, size_t len); /* a control character of ASCII */
+
 /* A part of a text that is somebody else's, not ended by a NUL. */
 struct text_part {
     const char *at;

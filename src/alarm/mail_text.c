@@ -29,9 +29,8 @@ static char *copy_address(struct text_part item, bool *blank)
     while (end > entry && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     *blank = entry == end;
-    for (const char *p = entry; p < end; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
-            return str_copy("");
+    if (text_has_control(entry, (size_t)(end - entry)))
+        return str_copy("");
     if (end > entry && end[-1] == '>' && (open = memchr(entry, '<', (size_t)(end - entry))) != NULL) {
         entry = open + 1;
         end--;

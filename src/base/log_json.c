@@ -76,8 +76,8 @@ static const char *put_quoted(struct buf *out, const char *text)
     for (; *p && *p != '"'; p++) {
         if (*p != '\\' || !p[1]) {
             copy[n++] = *p;
-        } else if (p[1] == 'x' && hex_digit(p[2]) >= 0 && hex_digit(p[3]) >= 0) {
-            int value = hex_digit(p[2]) * 16 + hex_digit(p[3]);
+        } else if (p[1] == 'x' && hex_byte(p + 2) >= 0) {
+            int value = hex_byte(p + 2);
 
             copy[n++] = (char)(value ? value : ' '); /* no NUL was ever written so */
             p += 3;

@@ -119,6 +119,14 @@ void text_put_wrapped(struct buf *out, const char *prefix, const char *text, siz
     }
 }
 
+bool text_has_control(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            return true;
+    return false;
+}
+
 struct text_part text_trim_part(struct text_part part)
 {
     while (part.len && (unsigned char)*part.at <= ' ') {

@@ -94,14 +94,13 @@ enum err jdbc_param_decode(const char *text, size_t len, const char *what, char 
         char c = text[i];
 
         if (c == '%') {
-            int high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
-            int low = i + 2 < len ? hex_digit(text[i + 2]) : -1;
+            int byte = i + 2 < len ? hex_byte(text + i + 1) : -1;
 
-            if (high < 0 || low < 0 || !(high | low)) {
+            if (byte <= 0) {
                 free(plain);
                 return err_set(ec, ERR_INPUT, "%s: a %% must be followed by two hex digits that are not 00", what);
             }
-            c = (char)(high << 4 | low);
+            c = (char)byte;
             i += 2;
         }
         plain[n++] = c;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/coord.h"
+#include "shardwheel/text.h"
 
 #include "coord/coord_impl.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +21,8 @@ static bool is_name(const char *s)
 {
     size_t len = strlen(s);
 
-    if (len == 0 || len > MAX_NAME || !strcmp(s, ".") || !strcmp(s, ".."))
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        if (iscntrl((unsigned char)s[i]) || s[i] == '/')
-            return false;
-    }
-    return true;
+    return len > 0 && len <= MAX_NAME && strcmp(s, ".") != 0 && strcmp(s, "..") != 0 && !strchr(s, '/') &&
+           !text_has_control(s, len);
 }
 
 static enum err check_opts(const struct coord_opts *o, struct errctx *ec)

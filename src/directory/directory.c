@@ -226,13 +226,7 @@ static bool is_name(const char *name)
 {
     size_t len = strlen(name);
 
-    if (str_is_blank(name) || len > DIRECTORY_NAME_MAX || !utf8_is_valid(name, len))
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
-            return false;
-    }
-    return true;
+    return !str_is_blank(name) && len <= DIRECTORY_NAME_MAX && utf8_is_valid(name, len) && !text_has_control(name, len);
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */

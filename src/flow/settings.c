@@ -103,10 +103,8 @@ static const char *judge_tag(const char *text, size_t len)
 {
     if (len == 0 || text[0] == ' ' || text[len - 1] == ' ')
         return "a tag is not empty, and has no blanks around it";
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == ',' || text[i] == 0x7f)
-            return "a tag has no commas and no control characters";
-    return NULL;
+    return text_has_control(text, len) || memchr(text, ',', len) ? "a tag has no commas and no control characters"
+                                                                 : NULL;
 }
 
 static const char *judge_mail(const char *text, size_t len)

@@ -11,10 +11,10 @@ bool percent_decode(char *text, bool plus_is_blank)
     for (; *text; text++) {
         char c = *text == '+' && plus_is_blank ? ' ' : *text;
         if (c == '%') {
-            int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
-            if (low < 0 || high + low == 0)
+            int byte = hex_byte(text + 1);
+            if (byte <= 0)
                 return false;
-            c = (char)(high * 16 + low);
+            c = (char)byte;
             text += 2;
         }
         *to++ = c;

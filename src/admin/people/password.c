@@ -52,9 +52,8 @@ enum err check_line(const char *field, struct text_part text, size_t min, size_t
         return refuse(r, REFUSED_INVALID, field, "%s is no UTF-8", field);
     if (count < min || count > max)
         return refuse_length(r, field, min, max, "%s must have %zu to %zu characters", field, min, max);
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.at[i] < ' ' || text.at[i] == 0x7f)
-            return refuse(r, REFUSED_INVALID, field, "%s must not have control characters", field);
+    if (text_has_control(text.at, text.len))
+        return refuse(r, REFUSED_INVALID, field, "%s must not have control characters", field);
     return ERR_OK;
 }
 

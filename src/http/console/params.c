@@ -31,11 +31,10 @@ static bool decode(const char *text, size_t len, struct buf *out, struct span *s
     for (size_t i = 0; i < len; i++) {
         char c = text[i] == '+' ? ' ' : text[i];
         if (c == '%') {
-            int high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
-            int low = high < 0 ? -1 : hex_digit(text[i + 2]);
-            if (low < 0)
+            int byte = i + 2 < len ? hex_byte(text + i + 1) : -1;
+            if (byte < 0)
                 return false;
-            c = (char)(high * 16 + low);
+            c = (char)byte;
             i += 2;
         }
         buf_putc(out, c);

@@ -170,10 +170,10 @@ static bool read_page(const char *hex, char page[PAGE_MAX + 1])
     size_t n = 0;
 
     for (; hex[0] && hex[1] && n < PAGE_MAX; hex += 2) {
-        int high = hex_digit(hex[0]), low = hex_digit(hex[1]);
-        if (high < 0 || low < 0)
+        int byte = hex_byte(hex);
+        if (byte < 0)
             return false;
-        page[n++] = (char)(high << 4 | low);
+        page[n++] = (char)byte;
     }
     page[n] = '\0';
     return !*hex && strlen(page) == n && is_page(page);

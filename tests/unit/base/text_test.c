@@ -96,6 +96,26 @@ static void numbers_are_read_whole(void **state)
     assert_int_equal(value, 5);
 }
 
+static void two_digits_are_a_byte(void **state)
+{
+    (void)state;
+    assert_int_equal(hex_byte("fF7"), 255);
+    assert_int_equal(hex_byte("00"), 0);
+    assert_int_equal(hex_byte("1"), -1);
+    assert_int_equal(hex_byte("g1"), -1);
+    assert_int_equal(hex_byte(""), -1);
+}
+
+static void control_characters_are_seen(void **state)
+{
+    (void)state;
+    assert_false(text_has_control("a \xc3\xa4~", 5));
+    assert_true(text_has_control("a\tb", 3));
+    assert_true(text_has_control("a\x7f", 2));
+    assert_true(text_has_control("a\0", 2));
+    assert_false(text_has_control("a\n", 1));
+}
+
 static void texts_share_a_block(void **state)
 {
     char block[] = "........", *at = block;
@@ -415,6 +435,8 @@ int main(void)
         cmocka_unit_test(buffers_grow_and_stay_ended),
         cmocka_unit_test(json_strings_are_well_formed),
         cmocka_unit_test(numbers_are_read_whole),
+        cmocka_unit_test(two_digits_are_a_byte),
+        cmocka_unit_test(control_characters_are_seen),
         cmocka_unit_test(texts_share_a_block),
         cmocka_unit_test(bytes_are_hex_digits),
         cmocka_unit_test(texts_that_may_be_missing_compare),
