@@ -52,30 +52,6 @@ static enum err at_fault(struct tree *t, const struct leaf *leaf, enum err e, co
     return origin_add_note(t->origin, CONFIG_NOTE_WARNING, ec, "%s is passed over: %s", leaf->path, what);
 }
 
-enum err file_read(const char *path, int flags, size_t max, struct buf *out, struct errctx *ec)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
-    char chunk[4096];
-    ssize_t n = 0;
-    int error;
-
-    if (fd < 0)
-        return err_set(ec, errno == ENOENT || errno == ENOTDIR ? ERR_NOTFOUND : ERR_IO, "%s", strerror(errno));
-    while (out->len <= max && !buf_failed(out)) {
-        n = read(fd, chunk, sizeof chunk);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        buf_append(out, chunk, (size_t)n);
-    }
-    error = errno;
-    close(fd);
-    explicit_bzero(chunk, sizeof chunk);
-    buf_puts(out, "");
-    return n < 0 ? err_set(ec, ERR_IO, "%s", strerror(error)) : buf_failed(out) ? no_memory(ec) : ERR_OK;
-}
-
 /* What is wrong with a value, or NULL. */
 static const char *find_fault(const struct key_row *row, const struct buf *value)
 {

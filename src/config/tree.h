@@ -20,10 +20,6 @@ enum tree_kind {
     TREE_BESIDE,      /* nobody asked: what may not be read is told (CONFIG_NOTE_UNREADABLE) and passed over */
 };
 
-/* The whole file, a zero behind it, and some more where it has more than `max` bytes. `flags` of open. ERR_NOTFOUND,
- * ERR_IO: the reason, without the path. */
-MUST_CHECK enum err file_read(const char *path, int flags, size_t max, struct buf *out, struct errctx *ec);
-
 /* Adds to `out`. ERR_NOTFOUND when there is no such folder. */
 MUST_CHECK enum err tree_load(const char *path, enum tree_kind kind, struct settings *out, struct config_origin *origin,
                               struct errctx *ec);

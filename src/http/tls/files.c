@@ -2,7 +2,6 @@
 /* Certificates and keys from files, and what is wrong with them in words that name the key and the file. */
 #include "http/tls/impl.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -44,25 +43,16 @@ const char *tls_path_of(const char *value)
 static enum err read_file(const char *key, const char *value, struct buf *out, struct errctx *ec)
 {
     const char *path = tls_path_of(value);
-    char piece[16384];
-    size_t n = 0;
+    struct errctx why;
 
     if (!strncasecmp(value, "classpath:", 10) || !strncmp(value, "-----BEGIN", 10))
         return err_set(ec, ERR_INPUT, "%s: give the path of a file", key);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_set(ec, ERR_INPUT, "%s: cannot read %.300s: %s", key, path, strerror(errno));
-    errno = 0;
-    while (out->len <= FILE_MAX && (n = fread(piece, 1, sizeof piece, file)) > 0)
-        buf_append(out, piece, n);
-    int failed = ferror(file) ? errno : 0;
-    fclose(file);
-    OPENSSL_cleanse(piece, sizeof piece);
-    if (failed)
-        return err_set(ec, ERR_INPUT, "%s: cannot read %.300s: %s", key, path, strerror(failed));
-    if (out->len > FILE_MAX)
-        return err_set(ec, ERR_INPUT, "%s: %.300s is too large", key, path);
-    return buf_failed(out) ? err_set(ec, ERR_NOMEM, "out of memory for %s", key) : ERR_OK;
+    enum err e = file_read(path, 0, FILE_MAX, out, &why);
+    if (e == ERR_NOMEM)
+        return err_set(ec, e, "out of memory for %s", key);
+    if (e)
+        return err_set(ec, ERR_INPUT, "%s: cannot read %.300s: %s", key, path, why.text);
+    return out->len > FILE_MAX ? err_set(ec, ERR_INPUT, "%s: %.300s is too large", key, path) : ERR_OK;
 }
 
 /* It may have a key in it. */

@@ -89,23 +89,6 @@ static const char *find_type(const char *path)
     return "application/octet-stream";
 }
 
-static enum err read_all(int fd, struct buf *out)
-{
-    char piece[16 * 1024];
-    ssize_t n;
-
-    while ((n = read(fd, piece, sizeof piece)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return ERR_IO;
-        buf_append(out, piece, (size_t)n);
-        if (out->len > WEB_BYTES_MAX)
-            return ERR_BUSY;
-    }
-    return buf_failed(out) ? ERR_NOMEM : ERR_OK;
-}
-
 /* `fd` is the file's, and stays open. */
 static enum err read_file(struct web *web, int fd, const char *path, struct errctx *ec)
 {
@@ -116,10 +99,10 @@ static enum err read_file(struct web *web, int fd, const char *path, struct errc
         return err_set(ec, ERR_INPUT, "there are more than %d files", WEB_FILES_MAX);
     *file = (struct web_file){.path = str_copy(path), .content_type = find_type(path)};
     web->count++;
-    e = file->path ? read_all(fd, &file->bytes) : ERR_NOMEM;
+    e = file->path ? file_read_rest(fd, WEB_BYTES_MAX, &file->bytes, ec) : ERR_NOMEM;
     web->bytes += file->bytes.len;
     if (e == ERR_IO)
-        return err_set(ec, e, "cannot read %s: %s", path, strerror(errno));
+        return err_wrap(ec, e, "cannot read %s", path);
     if (e == ERR_NOMEM)
         return err_set(ec, e, "out of memory for %s", path);
     if (web->bytes > WEB_BYTES_MAX)
