@@ -65,9 +65,7 @@ enum err admin_write_audit(struct admin *a, struct audit_diff *diff, const struc
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
-        e = audit_end(diff, actor, action, target, target_name, job_group, &r->text);
-    if (!e)
-        e = store_write_audit(s, &diff->row, &r->text);
+        e = store_write_audit(s, audit_end(diff, actor, action, target, target_name, job_group), &r->text);
     audit_fini(diff);
     return admin_end(a, s, e, r);
 }

@@ -156,22 +156,31 @@ static void end_side(struct audit_diff *d, struct buf *side)
     buf_putc(side, '}');
 }
 
-enum err audit_end(struct audit_diff *d, const struct actor *actor, const char *action, int64_t target,
-                   const char *target_name, int64_t job_group, struct errctx *ec)
+struct audit_row audit_bare(enum audit_kind kind, const struct actor *actor, const char *action, int64_t target,
+                            const char *target_name, int64_t job_group)
+{
+    return (struct audit_row){.user_id = actor->user_id,
+                              .who = actor->name,
+                              .address = actor->address,
+                              .via = actor->via,
+                              .action = action,
+                              .target = target,
+                              .target_name = target_name,
+                              .job_group = job_group,
+                              .before = kind == AUDIT_ADDED ? NULL : "{}",
+                              .after = kind == AUDIT_REMOVED ? NULL : "{}"};
+}
+
+struct audit_row *audit_end(struct audit_diff *d, const struct actor *actor, const char *action, int64_t target,
+                            const char *target_name, int64_t job_group)
 {
     end_side(d, &d->before);
     end_side(d, &d->after);
-    if (buf_failed(&d->before) || buf_failed(&d->after) || buf_failed(&d->value))
-        return err_set(ec, ERR_NOMEM, "out of memory for the audit of %s", action);
-    d->row = (struct audit_row){.user_id = actor->user_id,
-                                .who = actor->name,
-                                .address = actor->address,
-                                .via = actor->via,
-                                .action = action,
-                                .target = target,
-                                .target_name = target_name,
-                                .job_group = job_group,
-                                .before = d->kind == AUDIT_ADDED ? NULL : d->before.data,
-                                .after = d->kind == AUDIT_REMOVED ? NULL : d->after.data};
-    return ERR_OK;
+    d->row = audit_bare(d->kind, actor, action, target, target_name, job_group);
+    d->row.failed = buf_failed(&d->before) || buf_failed(&d->after) || buf_failed(&d->value);
+    if (d->row.before)
+        d->row.before = d->row.failed ? NULL : d->before.data;
+    if (d->row.after)
+        d->row.after = d->row.failed ? NULL : d->after.data;
+    return &d->row;
 }

@@ -53,8 +53,11 @@ void audit_secret(struct audit_diff *d, const char *name, bool changed);
 bool audit_differs(const struct audit_diff *d);
 
 /* Ends the objects, and makes the row. It points into `d` and `actor`: it lives no longer than they do. `action` is a
- * constant as "job.update". ERR_NOMEM. */
-MUST_CHECK enum err audit_end(struct audit_diff *d, const struct actor *actor, const char *action, int64_t target,
-                              const char *target_name, int64_t job_group, struct errctx *ec);
+ * constant as "job.update". */
+struct audit_row *audit_end(struct audit_diff *d, const struct actor *actor, const char *action, int64_t target,
+                            const char *target_name, int64_t job_group);
+/* The row of what has no fields; it points into `actor`. */
+struct audit_row audit_bare(enum audit_kind kind, const struct actor *actor, const char *action, int64_t target,
+                            const char *target_name, int64_t job_group);
 
 #endif

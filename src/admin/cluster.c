@@ -119,13 +119,11 @@ static enum err write_drain(struct store_session *s, const struct actor *actor, 
                             struct refusal *r)
 {
     struct audit_diff diff;
-    enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_bool(&diff, "drain", node->drain, drain);
-    e = audit_end(&diff, actor, drain ? "node.drain" : "node.undrain", 0, node->node, 0, &r->text);
-    if (!e)
-        e = store_set_drain(s, node->incarnation, drain, &diff.row, &r->text);
+    const struct audit_row *row = audit_end(&diff, actor, drain ? "node.drain" : "node.undrain", 0, node->node, 0);
+    enum err e = store_set_drain(s, node->incarnation, drain, row, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "node", "node %s is gone", node->node);
@@ -198,13 +196,11 @@ static enum err write_release(struct store_session *s, const struct actor *actor
                               const struct node_row *owner, struct refusal *r)
 {
     struct audit_diff diff;
-    enum err e;
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "node", NULL, owner->node);
-    e = audit_end(&diff, actor, "shard.release", shard, owner->node, 0, &r->text);
-    if (!e)
-        e = store_ask_release(s, owner->incarnation, shard, &diff.row, &r->text);
+    const struct audit_row *row = audit_end(&diff, actor, "shard.release", shard, owner->node, 0);
+    enum err e = store_ask_release(s, owner->incarnation, shard, row, &r->text);
     audit_fini(&diff);
     if (e == ERR_BUSY)
         return refuse(r, REFUSED_LIMIT, NULL, "node %s: %s", owner->node, r->text.text);
@@ -238,13 +234,10 @@ static enum err write_wish(struct store_session *s, const struct actor *actor, i
                            struct reshard_wish *out, struct refusal *r)
 {
     struct audit_diff diff;
-    enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_int(&diff, "shards", from, to);
-    e = audit_end(&diff, actor, "cluster.reshard", 0, "", 0, &r->text);
-    if (!e)
-        e = store_ask_reshard(s, to, &diff.row, out, &r->text);
+    enum err e = store_ask_reshard(s, to, audit_end(&diff, actor, "cluster.reshard", 0, "", 0), out, &r->text);
     audit_fini(&diff);
     if (e == ERR_STATE || e == ERR_CONFLICT)
         return refuse(r, REFUSED_STATE, NULL, "%s", r->text.text);
@@ -269,18 +262,14 @@ enum err admin_reshard(struct admin *a, const struct actor *actor, int64_t shard
 
 enum err admin_cancel_reshard(struct admin *a, const struct actor *actor, struct refusal *r)
 {
+    const struct audit_row row = audit_bare(AUDIT_REMOVED, actor, "cluster.reshard-cancel", 0, "", 0);
     struct store_session *s = NULL;
-    struct audit_diff diff;
     bool found = false;
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    audit_begin(&diff, AUDIT_REMOVED);
     if (!e)
-        e = audit_end(&diff, actor, "cluster.reshard-cancel", 0, "", 0, &r->text);
-    if (!e)
-        e = store_cancel_reshard(s, 0, &diff.row, &found, &r->text);
+        e = store_cancel_reshard(s, 0, &row, &found, &r->text);
     if (!e && !found)
         e = refuse(r, REFUSED_STATE, NULL, "no change of the number of shards is in progress");
-    audit_fini(&diff);
     return admin_end(a, s, e, r);
 }

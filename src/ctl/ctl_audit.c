@@ -25,17 +25,19 @@ static const char *end_side(struct buf *side)
     return side->len ? side->data : NULL;
 }
 
-enum err ctl_note_end(struct ctl_note *note, const char *action, int64_t target, struct audit_row *out,
-                      struct errctx *ec)
+struct audit_row ctl_note_end(struct ctl_note *note, const char *action, int64_t target)
 {
     const char *before = end_side(&note->before), *after = end_side(&note->after);
 
-    if (buf_failed(&note->name) || buf_failed(&note->before) || buf_failed(&note->after))
-        return err_set(ec, ERR_NOMEM, "out of memory for the audit of %s", action);
-    *out = (struct audit_row){
-        AUDIT_CTL,        .action = action, .target = target, .target_name = note->name.data, .job_group = note->group,
-        .before = before, .after = after};
-    return ERR_OK;
+    return (struct audit_row){AUDIT_CTL,
+                              .action = action,
+                              .target = target,
+                              .target_name = note->name.data,
+                              .job_group = note->group,
+                              .before = before,
+                              .after = after,
+                              .failed =
+                                  buf_failed(&note->name) || buf_failed(&note->before) || buf_failed(&note->after)};
 }
 
 void ctl_note_fini(struct ctl_note *note)

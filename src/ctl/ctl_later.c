@@ -26,10 +26,9 @@ static enum err add_row(struct store_session *s, const struct later_row *row, in
         if (row->addresses)
             ctl_put_text(&note.after, "addressList", row->addresses);
         ctl_put_int(&note.after, "atSeconds", row->due_s);
-        e = ctl_note_end(&note, "job.trigger", row->job_id, &audit, ec);
-    }
-    if (!e)
+        audit = ctl_note_end(&note, "job.trigger", row->job_id);
         e = store_add_later(s, row, &audit, id, ec);
+    }
     ctl_note_fini(&note);
     return e;
 }
@@ -146,7 +145,8 @@ static enum err note_cancel(struct store_session *s, const struct later_row *row
         return e;
     ctl_put_int(&note->before, "later", row->id);
     ctl_put_int(&note->before, "atSeconds", row->due_s);
-    return ctl_note_end(note, "job.cancel-later", row->job_id, out, ec);
+    *out = ctl_note_end(note, "job.cancel-later", row->job_id);
+    return ERR_OK;
 }
 
 enum err ctl_cancel_later(struct ctl *c, struct errctx *ec)

@@ -62,10 +62,9 @@ static enum err note_kill(struct store_session *s, int64_t log_id, const struct 
         ctl_put_text(&note.after, "executorAddress", run.address);
         if (said->len)
             ctl_put_text(&note.after, "said", said->data);
-        e = ctl_note_end(&note, "run.kill", log_id, &audit, ec);
-    }
-    if (!e)
+        audit = ctl_note_end(&note, "run.kill", log_id);
         e = store_write_audit(s, &audit, ec);
+    }
     ctl_note_fini(&note);
     run_facts_fini(&run);
     return e;

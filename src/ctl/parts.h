@@ -120,8 +120,7 @@ struct ctl_note {
 };
 MUST_CHECK enum err ctl_note_begin(struct ctl_note *note, struct store_session *s, int64_t job_id, struct errctx *ec);
 /* Once. The row points into the note, and lives no longer. */
-MUST_CHECK enum err ctl_note_end(struct ctl_note *note, const char *action, int64_t target, struct audit_row *out,
-                                 struct errctx *ec);
+struct audit_row ctl_note_end(struct ctl_note *note, const char *action, int64_t target);
 void ctl_note_fini(struct ctl_note *note); /* one that is all zero, too */
 
 /* ---- ctl_options.c: --NAME VALUE behind a command, and what they say --------------------------------------------- */

@@ -23,6 +23,7 @@ struct audit_row {
     int64_t job_group;       /* whose users may see the row; 0: admins alone */
     const char *before;      /* JSON object of what differs; NULL: it was not there */
     const char *after;       /* likewise; NULL: it is gone. Never a secret. */
+    bool failed;             /* out of memory for these two: who writes it fails with ERR_NOMEM */
 };
 
 /* A row by itself, of what changed nothing in the database, or behind what others have done: a fire by hand, a run that

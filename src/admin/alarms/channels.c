@@ -91,7 +91,7 @@ static enum err check(struct change *c, struct refusal *r)
     return refuse_error(r, e);
 }
 
-static enum err put_audit(const struct change *c, enum audit_kind kind, struct audit_diff *diff, struct refusal *r)
+static const struct audit_row *put_audit(const struct change *c, enum audit_kind kind, struct audit_diff *diff)
 {
     static const char *const actions[] = {"channel.add", "channel.update", "channel.remove"}; /* by kind */
     const struct channel_row *old = &c->old, *new = &c->row;
@@ -110,25 +110,21 @@ static enum err put_audit(const struct change *c, enum audit_kind kind, struct a
         audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
         audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
     }
-    return refuse_error(
-        r, audit_end(diff, c->actor, actions[kind], old->id, new->name ? new->name : old->name, 0, &r->text));
+    return audit_end(diff, c->actor, actions[kind], old->id, new->name ? new->name : old->name, 0);
 }
 
 static enum err write(struct change *c, enum audit_kind kind, int64_t *id, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
-    enum err e = put_audit(c, kind, &diff, r);
+    const struct audit_row *row = put_audit(c, kind, &diff);
+    enum err e = admin_take_session(c->admin, &s, r);
 
     if (!e)
-        e = admin_take_session(c->admin, &s, r);
-    if (!e) {
-        e = kind == AUDIT_REMOVED ? store_remove_channel(s, c->old.id, &diff.row, &r->text)
-                                  : store_put_channel(s, &c->row, CHANNELS_MAX, &diff.row, id, &r->text);
-        e = admin_refuse_change(e, "name", NO_CHANNEL, r);
-    }
+        e = kind == AUDIT_REMOVED ? store_remove_channel(s, c->old.id, row, &r->text)
+                                  : store_put_channel(s, &c->row, CHANNELS_MAX, row, id, &r->text);
     audit_fini(&diff);
-    return admin_end(c->admin, s, e, r);
+    return admin_end(c->admin, s, admin_refuse_change(e, "name", NO_CHANNEL, r), r);
 }
 
 /* What the spec does not say stays. */

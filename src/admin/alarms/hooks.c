@@ -76,8 +76,8 @@ static void put_kinds(char out[64], int kinds)
             len += (size_t)snprintf(out + len, 64 - len, "%s%s", len ? "," : "", hook_kind_name((enum hook_kind)kind));
 }
 
-static enum err put_audit(struct audit_diff *diff, const struct actor *actor, enum audit_kind kind,
-                          const struct hook_row *old, const struct hook_row *new, struct refusal *r)
+static const struct audit_row *put_audit(struct audit_diff *diff, const struct actor *actor, enum audit_kind kind,
+                                         const struct hook_row *old, const struct hook_row *new)
 {
     static const char *const actions[] = {"hook.add", "hook.update", "hook.remove"}; /* by kind */
     char old_host[HOOK_HOST_MAX], new_host[HOOK_HOST_MAX], old_kinds[64], new_kinds[64];
@@ -98,23 +98,19 @@ static enum err put_audit(struct audit_diff *diff, const struct actor *actor, en
         audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
         audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
     }
-    return refuse_error(r,
-                        audit_end(diff, actor, actions[kind], old->id, new->name ? new->name : old->name, 0, &r->text));
+    return audit_end(diff, actor, actions[kind], old->id, new->name ? new->name : old->name, 0);
 }
 
 static enum err write(struct store_session *s, const struct actor *actor, enum audit_kind kind,
-                      const struct hook_row *old, const struct hook_row *row, int64_t *id, struct refusal *r)
+                      const struct hook_row *old, const struct hook_row *new, int64_t *id, struct refusal *r)
 {
     struct audit_diff diff;
-    enum err e = put_audit(&diff, actor, kind, old, row, r);
+    const struct audit_row *row = put_audit(&diff, actor, kind, old, new);
+    enum err e = kind == AUDIT_REMOVED ? store_remove_hook(s, old->id, row, &r->text)
+                                       : store_put_hook(s, new, row, id, &r->text);
 
-    if (!e) {
-        e = kind == AUDIT_REMOVED ? store_remove_hook(s, old->id, &diff.row, &r->text)
-                                  : store_put_hook(s, row, &diff.row, id, &r->text);
-        e = admin_refuse_change(e, "name", NO_HOOK, r);
-    }
     audit_fini(&diff);
-    return e;
+    return admin_refuse_change(e, "name", NO_HOOK, r);
 }
 
 /* What the spec does not say is as in `old`. */
@@ -179,15 +175,11 @@ enum err admin_test_hook(struct admin *a, const struct actor *actor, int64_t id,
     struct store_session *s = NULL;
     struct hook_rows rows = {0};
     struct hook_row hook = {0};
-    struct audit_diff diff;
     enum err e = enter(a, actor, id, &s, &rows, &hook, r);
+    const struct audit_row row = audit_bare(AUDIT_ADDED, actor, "hook.test", id, hook.name, 0);
 
-    audit_begin(&diff, AUDIT_ADDED);
     if (!e)
-        e = audit_end(&diff, actor, "hook.test", id, hook.name, 0, &r->text);
-    if (!e)
-        e = store_write_audit(s, &diff.row, &r->text);
-    audit_fini(&diff);
+        e = store_write_audit(s, &row, &r->text);
     e = admin_end(a, s, e, r);
     errctx_clear(why);
     if (!e) {
@@ -236,19 +228,17 @@ enum err admin_resend_delivery(struct admin *a, const struct actor *actor, int64
 {
     struct store_session *s = NULL;
     struct deliveries found = {0};
-    struct audit_diff diff;
+    struct audit_row row;
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
     if (!e)
         e = store_load_delivery(s, id, &found, &r->text);
     if (!e && found.count == 0)
         e = refuse(r, REFUSED_UNKNOWN, "id", NO_DELIVERY);
-    audit_begin(&diff, AUDIT_ADDED);
-    if (!e)
-        e = refuse_error(r, audit_end(&diff, actor, "hook.resend", id, found.rows[0].hook, 0, &r->text));
-    if (!e)
-        e = admin_refuse_change(store_resend_delivery(s, id, &diff.row, &r->text), NULL, NO_DELIVERY, r);
-    audit_fini(&diff);
+    if (!e) {
+        row = audit_bare(AUDIT_ADDED, actor, "hook.resend", id, found.rows[0].hook, 0);
+        e = admin_refuse_change(store_resend_delivery(s, id, &row, &r->text), NULL, NO_DELIVERY, r);
+    }
     deliveries_fini(&found);
     return admin_end(a, s, e, r);
 }

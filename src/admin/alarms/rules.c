@@ -73,21 +73,17 @@ static enum err write(struct store_session *s, const struct actor *actor, enum a
 {
     const char *name = rule->kind ? rule->kind : old->kind;
     struct audit_diff diff;
-    enum err e;
 
     audit_begin(&diff, kind);
     audit_text(&diff, "kind", old->kind, rule->kind);
     audit_text(&diff, "tag", old->tag, rule->tag);
     audit_text(&diff, "group", old->app_name, rule->app_name);
     audit_int(&diff, "limit", old->bound, rule->bound);
-    e = refuse_error(r, audit_end(&diff, actor, action, old->id, name, 0, &r->text));
-    if (!e) {
-        e = kind == AUDIT_REMOVED ? store_remove_watch_rule(s, old->id, &diff.row, &r->text)
-                                  : store_put_watch_rule(s, rule, &diff.row, id, &r->text);
-        e = admin_refuse_change(e, "kind", NO_RULE, r);
-    }
+    const struct audit_row *row = audit_end(&diff, actor, action, old->id, name, 0);
+    enum err e = kind == AUDIT_REMOVED ? store_remove_watch_rule(s, old->id, row, &r->text)
+                                       : store_put_watch_rule(s, rule, row, id, &r->text);
     audit_fini(&diff);
-    return e;
+    return admin_refuse_change(e, "kind", NO_RULE, r);
 }
 
 enum err admin_add_watch_rule(struct admin *a, const struct actor *actor, const struct watch_rule *rule, int64_t *id,

@@ -100,7 +100,7 @@ static enum err write_request(struct reach *reach, const struct actor *actor, co
                               struct ask *ask, struct refusal *r)
 {
     struct audit_diff diff;
-    int64_t group;
+    int64_t group = 0;
     int tries = FLOW_TRIES;
     enum err e = reach_find_one_group(reach, flow, &group, &r->text);
 
@@ -108,8 +108,7 @@ static enum err write_request(struct reach *reach, const struct actor *actor, co
     audit_int(&diff, "run", 0, run->id);
     audit_text(&diff, "step", NULL, step);
     audit_text(&diff, "remark", NULL, *request->remark ? request->remark : NULL);
-    if (!e)
-        e = audit_end(&diff, actor, actions[ask->action].audit, run->flow_id, run->flow_name, group, &r->text);
+    audit_end(&diff, actor, actions[ask->action].audit, run->flow_id, run->flow_name, group);
     while (!e && tries-- > 0) {
         e = store_ask_flow_run(reach->s, request, check, ask, &diff.row, &r->text);
         if (e != ERR_CONFLICT || r->kind != REFUSED_NOT || !tries)

@@ -36,15 +36,14 @@ static enum err add_flow(struct reach *reach, const struct actor *actor, const s
                          const char *document, int64_t *id, struct refusal *r)
 {
     struct audit_diff diff;
-    int64_t group;
+    int64_t group = 0;
     enum err e = reach_find_one_group(reach, flow, &group, &r->text);
 
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "document", NULL, document);
+    const struct audit_row *row = audit_end(&diff, actor, "flow.create", 0, flow->name, group);
     if (!e)
-        e = audit_end(&diff, actor, "flow.create", 0, flow->name, group, &r->text);
-    if (!e)
-        e = refuse_name(r, store_add_flow(reach->s, flow->name, document, actor->name, &diff.row, id, &r->text));
+        e = refuse_name(r, store_add_flow(reach->s, flow->name, document, actor->name, row, id, &r->text));
     audit_fini(&diff);
     return e;
 }
@@ -310,7 +309,8 @@ static enum err act_update(struct change_call *call, const struct flow_now *now,
     audit_int(&call->diff, "version", now->row.version, now->row.version + 1);
     audit_text(&call->diff, "document", now->row.document, call->document);
     audit_bool(&call->diff, "started", now->row.started, out->started);
-    return audit_end(&call->diff, call->actor, "flow.update", now->row.id, out->name, call->group, ec);
+    audit_end(&call->diff, call->actor, "flow.update", now->row.id, out->name, call->group);
+    return ERR_OK;
 }
 
 enum err admin_update_flow(struct admin *a, const struct actor *actor, int64_t id, int64_t version,
@@ -358,8 +358,9 @@ static enum err act_switch(struct change_call *call, const struct flow_now *now,
     if (e)
         return e;
     audit_bool(&call->diff, "started", now->row.started, call->start);
-    return audit_end(&call->diff, call->actor, call->start ? "flow.start" : "flow.stop", now->row.id, now->row.name,
-                     call->group, ec);
+    audit_end(&call->diff, call->actor, call->start ? "flow.start" : "flow.stop", now->row.id, now->row.name,
+              call->group);
+    return ERR_OK;
 }
 
 enum err admin_set_flow_started(struct admin *a, const struct actor *actor, int64_t id, bool started, struct refusal *r)
@@ -375,12 +376,14 @@ enum err admin_set_flow_started(struct admin *a, const struct actor *actor, int6
 static enum err act_remove(struct change_call *call, const struct flow_now *now, struct flow_change *out,
                            struct errctx *ec)
 {
+    (void)ec;
     audit_begin(&call->diff, AUDIT_REMOVED);
     if (now->open_runs > 0)
         return refuse(call->r, REFUSED_STATE, NULL, "%" PRId64 " of its runs are still open", now->open_runs);
     out->remove = true;
     audit_text(&call->diff, "document", now->row.document, NULL);
-    return audit_end(&call->diff, call->actor, "flow.delete", now->row.id, now->row.name, call->group, ec);
+    audit_end(&call->diff, call->actor, "flow.delete", now->row.id, now->row.name, call->group);
+    return ERR_OK;
 }
 
 /* The flow is gone already: what fails here is done by a node later. */

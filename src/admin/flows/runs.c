@@ -254,16 +254,14 @@ static enum err write_start(struct reach *reach, const struct actor *actor, cons
                                          .who = actor->name,
                                          .policy = set->policy,
                                          .queue_max = set->queue_max};
-    struct audit_diff diff;
+    struct audit_row row;
     int64_t group;
     enum err e = reach_find_one_group(reach, reached, &group, &r->text);
 
-    audit_begin(&diff, AUDIT_ADDED);
-    if (!e)
-        e = audit_end(&diff, actor, "flow.run", reached->id, reached->name, group, &r->text);
-    if (!e)
-        e = store_start_flow_run(reach->s, &start, &diff.row, run_id, is_new, &r->text);
-    audit_fini(&diff);
+    if (e)
+        return e;
+    row = audit_bare(AUDIT_ADDED, actor, "flow.run", reached->id, reached->name, group);
+    e = store_start_flow_run(reach->s, &start, &row, run_id, is_new, &r->text);
     if (e == ERR_BUSY)
         return refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
     return e;

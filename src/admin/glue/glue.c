@@ -67,14 +67,12 @@ static enum err write_save(struct admin *a, struct store_session *s, const struc
                                        .now_s = time_floor_div(clock_wall_ms(a->clock), 1000),
                                        .from = save->from};
     struct audit_diff diff;
-    enum err e;
 
     audit_begin(&diff, AUDIT_CHANGED);
     audit_source(&diff, "glueSource", now->source, save->source);
     audit_text(&diff, "glueRemark", now->remark, save->remark);
-    e = audit_end(&diff, actor, "glue.save", save->job_id, now->name, now->group, &r->text);
-    if (!e)
-        e = store_save_glue(s, &change, &diff.row, updated_s, &r->text);
+    const struct audit_row *row = audit_end(&diff, actor, "glue.save", save->job_id, now->name, now->group);
+    enum err e = store_save_glue(s, &change, row, updated_s, &r->text);
     audit_fini(&diff);
     return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "jobId", "there is no job %" PRId64, save->job_id) : e;
 }

@@ -78,10 +78,9 @@ static enum err write(struct admin *a, struct store_session *s, const struct act
 
     audit_begin(&d, now ? AUDIT_CHANGED : AUDIT_ADDED);
     put_audit(&d, now, to);
-    enum err e = audit_end(&d, actor, now ? "group.update" : "group.add", id, to->app_name, id, &r->text);
-    if (!e)
-        e = now ? store_update_group(s, now, to, now_s, audit_differs(&d) ? &d.row : NULL, &r->text)
-                : store_insert_group(s, to, now_s, &d.row, out_id, &r->text);
+    struct audit_row *row = audit_end(&d, actor, now ? "group.update" : "group.add", id, to->app_name, id);
+    enum err e = now ? store_update_group(s, now, to, now_s, audit_differs(&d) ? row : NULL, &r->text)
+                     : store_insert_group(s, to, now_s, row, out_id, &r->text);
     audit_fini(&d);
     return e;
 }
@@ -224,9 +223,9 @@ static enum err remove_once(struct store_session *s, const struct actor *actor, 
     if (change->decide && !change->decide(change->arg, list.items, &values, r))
         e = ERR_INPUT;
     if (!e)
-        e = audit_end(&d, actor, "group.remove", change->id, list.items->app_name, change->id, &r->text);
-    if (!e)
-        e = store_remove_group(s, list.items, &d.row, &removal, &r->text);
+        e = store_remove_group(s, list.items,
+                               audit_end(&d, actor, "group.remove", change->id, list.items->app_name, change->id),
+                               &removal, &r->text);
     if (!e)
         e = refuse_removal(removal, r);
     audit_fini(&d);

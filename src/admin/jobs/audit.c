@@ -43,9 +43,9 @@ static void put_settings(struct audit_diff *d, const struct job_settings *before
     buf_fini(&new);
 }
 
-enum err job_put_audit(struct audit_diff *d, const struct actor *actor, const char *action,
-                       const struct job_row *before, const struct job_settings *settings_before,
-                       const struct job_row *after, const struct job_settings *settings_after, struct errctx *ec)
+struct audit_row *job_put_audit(struct audit_diff *d, const struct actor *actor, const char *action,
+                                const struct job_row *before, const struct job_settings *settings_before,
+                                const struct job_row *after, const struct job_settings *settings_after)
 {
     const struct job_row *shown = after ? after : before;
 
@@ -53,5 +53,5 @@ enum err job_put_audit(struct audit_diff *d, const struct actor *actor, const ch
     for (size_t k = 0; k < job_column_count(); k++)
         put_column(d, job_column_get(k), before, after);
     put_settings(d, settings_before, settings_after);
-    return audit_end(d, actor, action, shown->id, shown->name, shown->group, ec);
+    return audit_end(d, actor, action, shown->id, shown->name, shown->group);
 }

@@ -79,10 +79,9 @@ static enum err decide(void *arg, struct store_session *s, const struct job_stat
     if (e)
         return e;
     audit_fini(&call->diff);
-    e = job_put_audit(&call->diff, call->actor, call->action, &state->row, &state->settings,
-                      out->remove ? NULL : &out->row, out->remove ? NULL : &out->settings, ec);
-    out->audit = &call->diff.row;
-    return e;
+    out->audit = job_put_audit(&call->diff, call->actor, call->action, &state->row, &state->settings,
+                               out->remove ? NULL : &out->row, out->remove ? NULL : &out->settings);
+    return ERR_OK;
 }
 
 /* Waits for a guard, for a moment that all changes share: a batch of many jobs waits no longer than one. */
@@ -150,9 +149,8 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
     if (form->settings)
         settings = *form->settings;
     tidy->row.id = 0;
-    e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &r->text);
-    if (!e)
-        e = store_add_job(s, &tidy->row, &settings, &diff.row, id, &r->text);
+    const struct audit_row *row = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings);
+    e = store_add_job(s, &tidy->row, &settings, row, id, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: %s", r->text.text);

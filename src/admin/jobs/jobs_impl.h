@@ -40,10 +40,9 @@ MUST_CHECK enum err job_try_edit(struct admin *a, const struct actor *actor, str
 void job_keep_own(struct job_row *row, const struct job_row *from);
 void job_make_due(const struct job_row *row, const struct job_settings *settings, struct job_due *out);
 /* The audit of a change from one to the other; NULL where it was not there, or is gone. */
-MUST_CHECK enum err job_put_audit(struct audit_diff *d, const struct actor *actor, const char *action,
-                                  const struct job_row *before, const struct job_settings *settings_before,
-                                  const struct job_row *after, const struct job_settings *settings_after,
-                                  struct errctx *ec);
+struct audit_row *job_put_audit(struct audit_diff *d, const struct actor *actor, const char *action,
+                                const struct job_row *before, const struct job_settings *settings_before,
+                                const struct job_row *after, const struct job_settings *settings_after);
 /* The job's row, for who has the right in its group. REFUSED_UNKNOWN "id". */
 MUST_CHECK enum err job_find(struct store_session *s, const struct actor *actor, int64_t id, enum admin_right right,
                              struct job_list *out, struct refusal *r);

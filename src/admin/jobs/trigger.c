@@ -80,8 +80,8 @@ static enum err check_time(struct admin *a, int64_t at_s, struct refusal *r)
     return ERR_OK;
 }
 
-static enum err audit_trigger(struct audit_diff *d, const struct actor *actor, const struct job_row *job,
-                              const struct trigger_order *order, int64_t at_s, int64_t log_id, struct errctx *ec)
+static const struct audit_row *audit_trigger(struct audit_diff *d, const struct actor *actor, const struct job_row *job,
+                                             const struct trigger_order *order, int64_t at_s, int64_t log_id)
 {
     audit_begin(d, AUDIT_ADDED);
     audit_text(d, "executorParam", NULL, order->param);
@@ -90,7 +90,7 @@ static enum err audit_trigger(struct audit_diff *d, const struct actor *actor, c
         audit_int(d, "atSeconds", 0, at_s);
     if (log_id)
         audit_int(d, "run", 0, log_id);
-    return audit_end(d, actor, "job.trigger", job->id, job->name, job->group, ec);
+    return audit_end(d, actor, "job.trigger", job->id, job->name, job->group);
 }
 
 /* As by hand in the original: what is not given is an empty parameter. */
@@ -109,9 +109,7 @@ static enum err fire_later(struct store_session *s, const struct actor *actor, c
 
     if (e)
         return e;
-    e = audit_trigger(&diff, actor, job, order, at_s, 0, &r->text);
-    if (!e)
-        e = store_add_later(s, &row, &diff.row, later_id, &r->text);
+    e = store_add_later(s, &row, audit_trigger(&diff, actor, job, order, at_s, 0), later_id, &r->text);
     audit_fini(&diff);
     return job_refuse_error(r, e);
 }
@@ -134,12 +132,11 @@ static void note_fire(struct admin *a, const struct actor *actor, const struct j
     struct store_session *s = NULL;
     struct audit_diff diff = {0};
     struct refusal r;
+    int64_t log_id = made->count > 0 ? made->log_ids[0] : 0;
     enum err e = admin_take_session(a, &s, &r);
 
     if (!e)
-        e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &r.text);
-    if (!e)
-        e = store_write_audit(s, &diff.row, &r.text);
+        e = store_write_audit(s, audit_trigger(&diff, actor, job, order, 0, log_id), &r.text);
     if (e)
         log_limited(&a->audit_log, a->clock, LOG_WARN, "admin",
                     "event=audit_lost action=job.trigger job=%" PRId64 " who=%s error=%s", job->id,
@@ -213,9 +210,8 @@ static enum err cancel_later(struct store_session *s, const struct actor *actor,
     if (!e) {
         audit_int(&diff, "later", id, 0);
         audit_int(&diff, "atSeconds", page.rows[0].due_s, 0);
-        e = audit_end(&diff, actor, "job.cancel-later", job->id, job->name, job->group, &r->text);
-        if (!e)
-            e = store_cancel_later(s, id, &diff.row, &r->text);
+        e = store_cancel_later(s, id, audit_end(&diff, actor, "job.cancel-later", job->id, job->name, job->group),
+                               &r->text);
         e = e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "later", "%s", r->text.text) : job_refuse_error(r, e);
     }
     audit_fini(&diff);

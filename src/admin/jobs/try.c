@@ -37,7 +37,7 @@ enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_s
     for (size_t i = 0; *same && i < job_column_count(); i++)
         *same = job_column_is_equal(row, &tidy.row, job_column_get(i));
     if (!e && diff)
-        e = refuse_error(r, job_put_audit(diff, actor, "", row, &before, &tidy.row, &after, &r->text));
+        job_put_audit(diff, actor, "", row, &before, &tidy.row, &after);
     job_tidy_fini(&tidy);
     return e;
 }

@@ -155,10 +155,8 @@ static enum err confirm(struct admin *a, struct store_session *s, const struct u
         audit_secret(&d, "secondFactor", true);
     e = make_codes(&codes, hashes, &r->text);
     if (!e)
-        e = audit_end(&d, &who->actor, "second-factor.add", u->id, u->name, 0, &r->text);
-    if (!e)
         e = store_confirm_factor(s, u->id, who->session, f->pending, q.step, (const char(*)[SECRET_HASH_MAX])hashes,
-                                 &d.row, &right, &r->text);
+                                 audit_end(&d, &who->actor, "second-factor.add", u->id, u->name, 0), &right, &r->text);
     audit_fini(&d);
     identity_cache_clear(&a->identities);
     if (!e && !right)
@@ -310,9 +308,8 @@ static enum err write_new_codes(struct store_session *s, const struct user *u, c
     audit_begin(&d, AUDIT_CHANGED);
     audit_secret(&d, "recoveryCodes", true);
     if (!e)
-        e = audit_end(&d, actor, "second-factor.codes", u->id, u->name, 0, &r->text);
-    if (!e)
-        e = store_replace_recovery(s, u->id, (const char(*)[SECRET_HASH_MAX])hashes, &d.row, &r->text);
+        e = store_replace_recovery(s, u->id, (const char(*)[SECRET_HASH_MAX])hashes,
+                                   audit_end(&d, actor, "second-factor.codes", u->id, u->name, 0), &r->text);
     audit_fini(&d);
     if (!e)
         *out = codes;
@@ -342,13 +339,9 @@ enum err admin_renew_recovery(struct admin *a, const struct identity *who, const
 static enum err remove_factor(struct admin *a, struct store_session *s, const struct user *u, const struct actor *actor,
                               struct refusal *r)
 {
-    struct audit_diff d;
+    const struct audit_row row = audit_bare(AUDIT_REMOVED, actor, "second-factor.remove", u->id, u->name, 0);
+    enum err e = store_remove_factor(s, u->id, &row, &r->text);
 
-    audit_begin(&d, AUDIT_REMOVED);
-    enum err e = audit_end(&d, actor, "second-factor.remove", u->id, u->name, 0, &r->text);
-    if (!e)
-        e = store_remove_factor(s, u->id, &d.row, &r->text);
-    audit_fini(&d);
     identity_cache_clear(&a->identities);
     return e;
 }

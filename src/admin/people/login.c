@@ -35,7 +35,8 @@ static enum err make_row(struct audit_diff *d, struct identity *who, const struc
         return e;
     audit_text(d, "secondFactor", NULL, factor);
     identity_set_origin(who, from, from->via);
-    return audit_end(d, &who->actor, action, u->id, u->name, 0, &r->text);
+    audit_end(d, &who->actor, action, u->id, u->name, 0);
+    return ERR_OK;
 }
 
 /* ---- login ------------------------------------------------------------------------------------------------------- */
@@ -194,18 +195,14 @@ static enum err end_sessions(struct admin *a, const struct identity *who, const 
                              struct refusal *r)
 {
     int64_t user_id = who->actor.user_id;
+    const struct audit_row row = audit_bare(AUDIT_REMOVED, &who->actor, "session.end", user_id, who->actor.name, 0);
     struct store_session *s = NULL;
-    struct audit_diff d;
     enum err e = admin_take_session(a, &s, r);
 
-    audit_begin(&d, AUDIT_REMOVED);
     if (!e)
-        e = audit_end(&d, &who->actor, "session.end", user_id, who->actor.name, 0, &r->text);
-    if (!e)
-        e = java ? store_end_java_session(s, user_id, java, &d.row, &r->text)
-                 : store_remove_session(s, user_id, id, &d.row, &r->text);
+        e = java ? store_end_java_session(s, user_id, java, &row, &r->text)
+                 : store_remove_session(s, user_id, id, &row, &r->text);
     identity_cache_clear(&a->identities);
-    audit_fini(&d);
     return admin_end(a, s, e, r);
 }
 

@@ -78,9 +78,8 @@ enum err password_move(struct admin *a, struct store_session *s, struct user *u,
     }
     audit_begin(&d, AUDIT_CHANGED);
     audit_text(&d, "passwords", u->strong[0] ? "strong" : "original", to.strong[0] ? "strong" : "original");
-    enum err e = audit_end(&d, actor, "user.move-password", u->id, u->name, 0, &r->text);
-    if (!e)
-        e = store_move_password(s, &to, u->password, &d.row, &moved, &r->text);
+    const struct audit_row *row = audit_end(&d, actor, "user.move-password", u->id, u->name, 0);
+    enum err e = store_move_password(s, &to, u->password, row, &moved, &r->text);
     audit_fini(&d);
     if (!e && !moved)
         return look_again(a, s, u, password, r);

@@ -190,6 +190,7 @@ enum err admin_load_people(struct admin *a, const struct actor *actor, const str
 enum err person_write(struct admin *a, const struct actor *actor, const struct user *from, const struct user *to,
                       const struct identity *who, int64_t *id, struct refusal *r)
 {
+    const char *action = !from ? "user.add" : to ? "user.update" : "user.remove";
     const struct user *shown = from ? from : to;
     struct store_session *s = NULL;
     struct audit_diff d;
@@ -197,18 +198,13 @@ enum err person_write(struct admin *a, const struct actor *actor, const struct u
 
     audit_begin(&d, !from ? AUDIT_ADDED : to ? AUDIT_CHANGED : AUDIT_REMOVED);
     person_put_audit(&d, from, to);
-    if (!e)
-        e = audit_end(&d, actor,
-                      !from ? "user.add"
-                      : to  ? "user.update"
-                            : "user.remove",
-                      shown->id, shown->name, 0, &r->text);
+    const struct audit_row *row = audit_end(&d, actor, action, shown->id, shown->name, 0);
     if (!e && !from)
-        e = store_add_user(s, to, &d.row, id, &r->text);
+        e = store_add_user(s, to, row, id, &r->text);
     else if (!e && !to)
-        e = store_remove_user(s, from->id, &d.row, &r->text);
+        e = store_remove_user(s, from->id, row, &r->text);
     else if (!e && audit_differs(&d))
-        e = store_change_user(s, from, to, who && who->session[0] ? who->session : NULL, who && who->java, &d.row,
+        e = store_change_user(s, from, to, who && who->session[0] ? who->session : NULL, who && who->java, row,
                               &r->text);
     if (e == ERR_STATE)
         e = refuse(r, REFUSED_TAKEN, "username", "another user has that name");

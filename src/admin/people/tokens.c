@@ -83,11 +83,10 @@ static enum err add(struct admin *a, const struct identity *who, const struct to
         audit_int(&d, "expiresMs", 0, row->expires_ms);
     if (!e)
         e = make_secret(secret, &r->text);
-    if (!e)
-        e = audit_end(&d, &who->actor, "token.add", 0, row->name, 0, &r->text);
     if (!e) {
         sha256_hex(secret, hash);
-        e = store_add_token(s, row, hash, TOKENS_MAX, &d.row, id, &r->text);
+        e = store_add_token(s, row, hash, TOKENS_MAX, audit_end(&d, &who->actor, "token.add", 0, row->name, 0), id,
+                            &r->text);
         e = admin_refuse_change(e, "name", NO_TOKEN, r);
     }
     audit_fini(&d);
@@ -124,22 +123,18 @@ enum err admin_load_tokens(struct admin *a, const struct identity *who, bool all
 
 enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t id, struct refusal *r)
 {
+    const struct audit_row row = audit_bare(AUDIT_REMOVED, &who->actor, "token.remove", id, "", 0);
     struct store_session *s = NULL;
-    struct audit_diff d;
     enum err e;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER) && who->token_id != id)
         return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
     e = admin_take_session(a, &s, r);
-    audit_begin(&d, AUDIT_REMOVED);
     if (!e)
-        e = audit_end(&d, &who->actor, "token.remove", id, "", 0, &r->text);
-    if (!e)
-        e = store_remove_token(s, actor_may(&who->actor, RIGHT_ADMINISTER, 0) ? 0 : who->actor.user_id, id, &d.row,
+        e = store_remove_token(s, actor_may(&who->actor, RIGHT_ADMINISTER, 0) ? 0 : who->actor.user_id, id, &row,
                                &r->text);
     if (s && e == ERR_NOTFOUND)
         e = refuse(r, REFUSED_UNKNOWN, "id", NO_TOKEN);
     identity_cache_clear(&a->identities);
-    audit_fini(&d);
     return admin_end(a, s, e, r);
 }

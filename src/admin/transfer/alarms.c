@@ -72,8 +72,8 @@ static bool is_time(const struct watch_rule *rule)
     return strcmp(rule->kind, watch_kind_name(WATCH_NOT_DONE)) == 0;
 }
 
-static enum err show_rule(struct importing *im, const struct watch_rule *now, const struct watch_rule *wanted,
-                          struct transfer_item *item, struct refusal *r)
+static void show_rule(struct importing *im, const struct watch_rule *now, const struct watch_rule *wanted,
+                      struct transfer_item *item)
 {
     char old[24] = "", new[24];
     struct audit_diff diff;
@@ -86,7 +86,7 @@ static enum err show_rule(struct importing *im, const struct watch_rule *now, co
         audit_text(&diff, "doneBy", old, new);
     else
         audit_int(&diff, "limit", now ? now->bound : 0, wanted->bound);
-    return import_end_diff(im, &diff, item, r);
+    import_end_diff(im, &diff, item);
 }
 
 static enum err write_rule(struct importing *im, const struct watch_rule *now, const struct watch_rule *wanted,
@@ -98,7 +98,7 @@ static enum err write_rule(struct importing *im, const struct watch_rule *now, c
     if (!e)
         e = admin_check_watch_rule(wanted, r);
     if (!e)
-        e = show_rule(im, now, wanted, item, r);
+        show_rule(im, now, wanted, item);
     if (e || im->dry_run)
         return e;
     return now ? admin_change_watch_rule(im->admin, im->actor, now->id, &change, r)
@@ -121,8 +121,8 @@ static void import_rule(struct importing *im, const struct watch_rules *rules, c
 
 /* ---- channels, in ------------------------------------------------------------------------------------------------ */
 
-static enum err show_channel(struct importing *im, const struct channel_row *now, const struct transfer_channel *wanted,
-                             struct transfer_item *item, struct refusal *r)
+static void show_channel(struct importing *im, const struct channel_row *now, const struct transfer_channel *wanted,
+                         struct transfer_item *item)
 {
     struct audit_diff diff;
 
@@ -132,10 +132,9 @@ static enum err show_channel(struct importing *im, const struct channel_row *now
     audit_text(&diff, "quiet", now->quiet, wanted->quiet);
     if (audit_differs(&diff)) {
         item->outcome = TRANSFER_CHANGE;
-        return import_end_diff(im, &diff, item, r);
+        import_end_diff(im, &diff, item);
     }
     audit_fini(&diff);
-    return ERR_OK;
 }
 
 static enum err write_channel(struct importing *im, const struct channel_rows *rows,
@@ -143,7 +142,6 @@ static enum err write_channel(struct importing *im, const struct channel_rows *r
 {
     struct channel_spec spec = {.app_names = wanted->app_names, .tags = wanted->tags, .quiet = wanted->quiet};
     const struct channel_row *now = NULL;
-    enum err e;
 
     for (size_t i = 0; i < rows->count && !now; i++)
         now = strcmp(rows->rows[i].name, wanted->name) ? NULL : &rows->rows[i];
@@ -154,9 +152,9 @@ static enum err write_channel(struct importing *im, const struct channel_rows *r
     item->id = now->id;
     if (strcmp(now->kind, wanted->kind) != 0)
         return refuse(r, REFUSED_STATE, "kind", "the channel is of kind %s", now->kind);
-    e = show_channel(im, now, wanted, item, r);
-    if (e || item->outcome == TRANSFER_SAME)
-        return e;
+    show_channel(im, now, wanted, item);
+    if (item->outcome == TRANSFER_SAME)
+        return ERR_OK;
     return im->dry_run ? admin_try_channel(im->admin, im->actor, now->id, &spec, r)
                        : admin_change_channel(im->admin, im->actor, now->id, &spec, r);
 }

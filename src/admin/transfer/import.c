@@ -38,8 +38,8 @@ static bool put_group(void *arg, const struct group_info *now, struct group_info
     return true;
 }
 
-static enum err show_group(struct importing *im, const struct group_info *now, const struct group_info *wanted,
-                           struct transfer_item *item, struct refusal *r)
+static void show_group(struct importing *im, const struct group_info *now, const struct group_info *wanted,
+                       struct transfer_item *item)
 {
     struct audit_diff diff;
 
@@ -48,7 +48,7 @@ static enum err show_group(struct importing *im, const struct group_info *now, c
     audit_int(&diff, "addressType", now ? now->address_type : 0, wanted->address_type);
     if (wanted->address_type)
         audit_text(&diff, "addressList", now ? now->address_list : NULL, wanted->address_list);
-    return import_end_diff(im, &diff, item, r);
+    import_end_diff(im, &diff, item);
 }
 
 static enum err write_group(struct importing *im, const struct group_info *now, const struct group_info *wanted,
@@ -58,7 +58,7 @@ static enum err write_group(struct importing *im, const struct group_info *now, 
     enum err e = refuse_unless(im->actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
-        e = show_group(im, now, wanted, item, r);
+        show_group(im, now, wanted, item);
     if (e || im->dry_run)
         return e;
     if (now)
@@ -234,16 +234,13 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
     return e;
 }
 
-static enum err show_new(struct importing *im, const struct job_form *form, struct transfer_item *item,
-                         struct refusal *r)
+static void show_new(struct importing *im, const struct job_form *form, struct transfer_item *item)
 {
     struct audit_diff diff = {0};
-    enum err e = refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &r->text));
+    const struct audit_row *row = job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings);
 
-    if (!e)
-        import_keep_diff(item, diff.row.before, diff.row.after);
+    import_keep_diff(item, row->before, row->after);
     audit_fini(&diff);
-    return e;
 }
 
 /* Its children come when all jobs are there. It is not started yet, either. */
@@ -266,7 +263,7 @@ static enum err create_job(struct importing *im, const struct transfer_job *job,
         e = job_check_form(im->admin, im->actor, im->session, &form, CHECK_NEW, 0, &tidy, r);
     job_tidy_fini(&tidy);
     if (!e)
-        e = show_new(im, &form, item, r);
+        show_new(im, &form, item);
     if (e || im->dry_run)
         return e;
     e = admin_add_job(im->admin, im->actor, &form, &item->id, r);

@@ -23,8 +23,7 @@ void import_end_item(struct transfer_item *item, enum err e, const struct refusa
 /* What differs, for people. */
 void import_keep_diff(struct transfer_item *item, const char *before, const char *after);
 /* The same of a diff that has its fields; it is over then. */
-MUST_CHECK enum err import_end_diff(struct importing *im, struct audit_diff *diff, struct transfer_item *item,
-                                    struct refusal *r);
+void import_end_diff(struct importing *im, struct audit_diff *diff, struct transfer_item *item);
 /* Whether that job is made by this document; *out: which of its jobs it is. */
 bool import_makes_job(const struct importing *im, const char *app_name, const char *name, size_t *out);
 

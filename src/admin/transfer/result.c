@@ -41,12 +41,10 @@ void import_keep_diff(struct transfer_item *item, const char *before, const char
     item->after = str_copy(after);
 }
 
-enum err import_end_diff(struct importing *im, struct audit_diff *diff, struct transfer_item *item, struct refusal *r)
+void import_end_diff(struct importing *im, struct audit_diff *diff, struct transfer_item *item)
 {
-    enum err e = refuse_error(r, audit_end(diff, im->actor, "", 0, "", 0, &r->text));
+    const struct audit_row *row = audit_end(diff, im->actor, "", 0, "", 0);
 
-    if (!e)
-        import_keep_diff(item, diff->row.before, diff->row.after);
+    import_keep_diff(item, row->before, row->after);
     audit_fini(diff);
-    return e;
 }

@@ -35,6 +35,7 @@ static void start_row(struct store_session *s, const struct audit_row *row)
         row->user_id, bound_text(row->who, 100), bound_text(row->address, 64), bound_text(row->via, 64),
         bound_text(row->action, 40), row->target, bound_text(row->target_name, 100), row->job_group,
         bound_json(row->before, before), bound_json(row->after, after));
+    s->sql.text.failed |= row->failed;
 }
 
 enum err store_put_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)

@@ -40,6 +40,7 @@ static void a_row_goes_with_its_transaction(void **state)
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
     struct audit_row row = make_row();
+    struct errctx why;
     (void)state;
 
     int64_t before_s = test_now_s();
@@ -53,6 +54,10 @@ static void a_row_goes_with_its_transaction(void **state)
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit"), 1);
     put(s, NULL);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit"), 1);
+    row.failed = true;
+    assert_ok(store_begin_txn(s, ec));
+    assert_int_equal(store_put_audit(s, &row, &why), ERR_NOMEM);
+    store_end_txn(s);
     store_give_session(st, s);
     store_destroy(st);
 }

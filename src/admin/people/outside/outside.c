@@ -187,7 +187,7 @@ static enum err write_user(struct admin *a, struct store_session *s, const struc
         person_put_audit(&d, was, &u);
         audit_text(&d, "source", NULL, was ? NULL : person->source);
         audit_text(&d, "subject", NULL, was ? NULL : person->subject);
-        e = audit_end(&d, &who.actor, was ? "user.update" : "user.add", u.id, u.name, 0, &r->text);
+        audit_end(&d, &who.actor, was ? "user.update" : "user.add", u.id, u.name, 0);
     }
     if (!e && !was) {
         e = store_add_outside_user(s, &u, row, &d.row, &id, &r->text);
@@ -231,16 +231,11 @@ static enum err end_all(struct admin *a, struct store_session *s, const struct u
                         struct refusal *r)
 {
     struct identity who;
-    struct audit_diff d;
-    enum err e;
 
     set_actor(&who, u->name, u->id, from);
-    audit_begin(&d, AUDIT_REMOVED);
-    e = audit_end(&d, &who.actor, "session.end", u->id, u->name, 0, &r->text);
-    if (!e)
-        e = store_end_outside_user(s, u->id, &d.row, &r->text);
+    const struct audit_row row = audit_bare(AUDIT_REMOVED, &who.actor, "session.end", u->id, u->name, 0);
+    enum err e = store_end_outside_user(s, u->id, &row, &r->text);
     identity_cache_clear(&a->identities);
-    audit_fini(&d);
     return e;
 }
 
