@@ -68,10 +68,6 @@ MUST_CHECK enum err admin_read_alarms(struct admin *a, struct alarms_opts *out, 
 /* What a rule may say, by its kind; alarms/rules.c */
 struct watch_rule;
 MUST_CHECK enum err admin_check_watch_rule(const struct watch_rule *rule, struct refusal *r);
-/* As admin_change_channel, but nothing is written; alarms/channels.c */
-struct channel_spec;
-MUST_CHECK enum err admin_try_channel(struct admin *a, const struct actor *actor, int64_t id,
-                                      const struct channel_spec *spec, struct refusal *r);
 /* As admin_take_session below, for whoever sees any job: those of *groups, or all if that is NULL. alarms/alarms.c */
 MUST_CHECK enum err admin_enter_alarms(struct admin *a, const struct actor *actor, const int64_t **groups,
                                        size_t *group_count, struct store_session **out, struct refusal *r);

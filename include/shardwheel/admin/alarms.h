@@ -20,21 +20,13 @@ MUST_CHECK enum err admin_list_channels(struct admin *a, const struct actor *act
 /* Jobs that failed lately, of the groups that the actor sees, ascending by job behind `after_job`. */
 MUST_CHECK enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t after_job, size_t limit,
                                       struct alarm_state **out, size_t *count, struct refusal *r);
-/* A webhook that is set here, and counts on all nodes within seconds. Right: ADMINISTER. `name` NULL: the kind, with a
- * number where that is taken. REFUSED_OFF: shardwheel.alarm.console-channels is off. REFUSED_TAKEN, REFUSED_INVALID
- * with `name`, `kind`, `url`, `secret`, `groups`, `quiet`; REFUSED_LIMIT. */
-struct channel_spec {
-    const char *name, *kind, *url;
-    const char *secret;    /* "": none */
-    const char *app_names; /* between commas; "": all groups */
-    const char *tags;      /* between commas; "": all jobs */
-    const char *quiet;     /* HH:MM-HH:MM[/ZONE]; "": none */
-};
-MUST_CHECK enum err admin_add_channel(struct admin *a, const struct actor *actor, const struct channel_spec *spec,
-                                      int64_t *id, struct refusal *r);
-/* NULL stays as it is. */
-MUST_CHECK enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_t id,
-                                         const struct channel_spec *spec, struct refusal *r);
+/* A webhook that is set here, and counts on all nodes within seconds. Right: ADMINISTER. Adds one (id 0), whose id goes
+ * to *added, or changes the one with that id: what is NULL stays as it is, or has its default; the name is the kind
+ * then, with a number where that is taken. REFUSED_OFF: shardwheel.alarm.console-channels is off. REFUSED_TAKEN,
+ * REFUSED_INVALID with `name`, `kind`, `url`, `secret`, `groups`, `quiet`; REFUSED_LIMIT, REFUSED_UNKNOWN. With
+ * `dry_run` nothing is written. */
+MUST_CHECK enum err admin_put_channel(struct admin *a, const struct actor *actor, const struct channel_row *given,
+                                      bool dry_run, int64_t *added, struct refusal *r);
 MUST_CHECK enum err admin_remove_channel(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
 /* What was told to whom, of jobs of the groups that the actor sees; for admins that about executors, too. */
 MUST_CHECK enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent_filter *filter,
@@ -45,14 +37,11 @@ MUST_CHECK enum err admin_load_told(struct admin *a, const struct actor *actor, 
 /* Anybody who sees jobs. */
 MUST_CHECK enum err admin_load_watch_rules(struct admin *a, const struct actor *actor, struct watch_rules *out,
                                            struct refusal *r);
-/* Right for these three: ADMINISTER. REFUSED_INVALID with `kind`, `limit`, `doneBy`, `tag`, `group`; REFUSED_TAKEN,
- * REFUSED_LIMIT, REFUSED_UNKNOWN. */
-MUST_CHECK enum err admin_add_watch_rule(struct admin *a, const struct actor *actor, const struct watch_rule *rule,
-                                         int64_t *id, struct refusal *r);
-/* tag and app_name NULL, bound -1: it stays as it is, as the kind does. A new bound that is a time of day has the kind
- * not_done, another one none. */
-MUST_CHECK enum err admin_change_watch_rule(struct admin *a, const struct actor *actor, int64_t id,
-                                            const struct watch_rule *change, struct refusal *r);
+/* Right for these two: ADMINISTER. Adds a rule (id 0), or changes the one with that id: tag and app_name NULL, bound
+ * -1: it stays as it is, as the kind does; a new bound that is a time of day has the kind not_done, another one none.
+ * REFUSED_INVALID with `kind`, `limit`, `doneBy`, `tag`, `group`; REFUSED_TAKEN, REFUSED_LIMIT, REFUSED_UNKNOWN. */
+MUST_CHECK enum err admin_put_watch_rule(struct admin *a, const struct actor *actor, const struct watch_rule *given,
+                                         int64_t *added, struct refusal *r);
 MUST_CHECK enum err admin_remove_watch_rule(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
 /* Of jobs and groups that the actor sees; shards for who sees all. */
 MUST_CHECK enum err admin_load_open_alarms(struct admin *a, const struct actor *actor, struct open_alarms *out,

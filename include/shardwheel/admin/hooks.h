@@ -13,23 +13,13 @@
 /* Of a URL scheme and host alone: what follows is a secret. */
 void hook_write_host(char out[HOOK_HOST_MAX], const char *url);
 
-/* NULL and -1: it stays as it is; of a new one the default. */
-struct hook_spec {
-    const char *name, *url;
-    const char *secret;    /* "": none */
-    const char *app_names; /* between commas; "": all groups */
-    const char *tags;      /* between commas; "": all jobs */
-    int kinds;             /* bits of enum hook_kind */
-    int only_failed, enabled;
-};
 MUST_CHECK enum err admin_load_hooks(struct admin *a, const struct actor *actor, struct hook_rows *out,
                                      struct refusal *r);
-/* Counts on all nodes within seconds. REFUSED_OFF: shardwheel.alarm.console-channels is off. REFUSED_TAKEN `name`,
- * REFUSED_INVALID with `name`, `url`, `kinds`; REFUSED_LIMIT. */
-MUST_CHECK enum err admin_add_hook(struct admin *a, const struct actor *actor, const struct hook_spec *spec,
-                                   int64_t *id, struct refusal *r);
-MUST_CHECK enum err admin_change_hook(struct admin *a, const struct actor *actor, int64_t id,
-                                      const struct hook_spec *spec, struct refusal *r);
+/* Adds one (id 0), or changes the one with that id; counts on all nodes within seconds. What is NULL, or -1 of kinds,
+ * only_failed and enabled, stays as it is, or has its default. REFUSED_OFF: shardwheel.alarm.console-channels is off.
+ * REFUSED_TAKEN `name`, REFUSED_INVALID with `name`, `url`, `kinds`; REFUSED_LIMIT, REFUSED_UNKNOWN. */
+MUST_CHECK enum err admin_put_hook(struct admin *a, const struct actor *actor, const struct hook_row *given,
+                                   int64_t *added, struct refusal *r);
 MUST_CHECK enum err admin_remove_hook(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
 /* Sends an event of test at once and waits for the receiver, EVENTS_TIMEOUT_MS at most. `why` is empty when it was
  * taken. */

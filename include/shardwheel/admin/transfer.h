@@ -20,6 +20,7 @@
 #include "shardwheel/admin/flows.h"
 #include "shardwheel/admin/groups.h"
 #include "shardwheel/admin/jobs.h"
+#include "shardwheel/store/channel.h"
 #include "shardwheel/store/watch.h"
 
 #define TRANSFER_JOBS_MAX 10000 /* of an import */
@@ -47,15 +48,6 @@ struct transfer_flow {
     int running;          /* whether its schedule is followed: 1, 0; -1: not said */
 };
 
-/* Of a channel of the console, what is no secret. */
-struct transfer_channel {
-    const char *name;
-    const char *kind;
-    const char *app_names; /* between commas; "": all groups */
-    const char *tags;      /* between commas; "": all jobs */
-    const char *quiet;     /* "": none */
-};
-
 struct transfer {
     struct group_info *groups; /* by app name */
     size_t group_count;
@@ -65,7 +57,7 @@ struct transfer {
     size_t flow_count;
     struct watch_rule *rules; /* by kind, tag, group; of an import `bound`, too */
     size_t rule_count;
-    struct transfer_channel *channels; /* by name */
+    struct channel_row *channels; /* by name; of an import what is no secret: name, kind, app_names, tags, quiet */
     size_t channel_count;
 };
 /* "no_success tag=billing group=orders": what a rule is known by. */

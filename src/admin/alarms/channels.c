@@ -127,61 +127,45 @@ static enum err write(struct change *c, enum audit_kind kind, int64_t *id, struc
     return admin_end(c->admin, s, admin_refuse_change(e, "name", NO_CHANNEL, r), r);
 }
 
-/* What the spec does not say stays. */
-static void merge(struct change *c, const struct channel_spec *spec)
+/* What is not given is as in `old`. */
+static struct channel_row merge(const struct channel_row *old, const struct channel_row *given)
 {
-    const struct channel_row *old = &c->old;
-
-    c->row = (struct channel_row){.id = old->id,
-                                  .name = spec->name ? spec->name
-                                          : old->id  ? old->name
-                                                     : c->name,
-                                  .kind = spec->kind ? spec->kind : old->kind,
-                                  .target = spec->url ? spec->url : old->target,
-                                  .secret = spec->secret ? spec->secret : old->secret,
-                                  .app_names = spec->app_names ? spec->app_names : old->app_names,
-                                  .tags = spec->tags ? spec->tags : old->tags,
-                                  .quiet = spec->quiet ? spec->quiet : old->quiet};
+    return (struct channel_row){.id = old->id,
+                                .name = given->name ? given->name : old->name,
+                                .kind = given->kind ? given->kind : old->kind,
+                                .target = given->target ? given->target : old->target,
+                                .secret = given->secret ? given->secret : old->secret,
+                                .app_names = given->app_names ? given->app_names : old->app_names,
+                                .tags = given->tags ? given->tags : old->tags,
+                                .quiet = given->quiet ? given->quiet : old->quiet};
 }
 
-/* `id` 0: of a new one; `spec` NULL: of one that goes. */
-static enum err change(struct admin *a, const struct actor *actor, enum audit_kind kind, int64_t id,
-                       const struct channel_spec *spec, bool dry_run, int64_t *new_id, struct refusal *r)
+enum err admin_put_channel(struct admin *a, const struct actor *actor, const struct channel_row *given, bool dry_run,
+                           int64_t *added, struct refusal *r)
 {
     struct change c = {.admin = a, .actor = actor};
-    enum err e = begin(&c, id, r);
+    const struct channel_row defaults = {.name = c.name, .secret = "", .app_names = "", .tags = "", .quiet = ""};
+    enum err e = begin(&c, given->id, r);
 
-    if (!e && kind == AUDIT_ADDED && !spec->name)
-        e = choose_name(&c, spec->kind, r);
-    if (!e && spec) {
-        merge(&c, spec);
+    if (!e && !given->id && !given->name)
+        e = choose_name(&c, given->kind, r);
+    if (!e) {
+        c.row = merge(given->id ? &c.old : &defaults, given);
         e = check(&c, r);
     }
     if (!e && !dry_run)
-        e = write(&c, kind, new_id, r);
+        e = write(&c, given->id ? AUDIT_CHANGED : AUDIT_ADDED, added, r);
     channel_rows_fini(&c.rows);
     return e;
 }
 
-enum err admin_add_channel(struct admin *a, const struct actor *actor, const struct channel_spec *spec, int64_t *id,
-                           struct refusal *r)
-{
-    return change(a, actor, AUDIT_ADDED, 0, spec, /*dry_run=*/false, id, r);
-}
-
-enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
-                              struct refusal *r)
-{
-    return change(a, actor, AUDIT_CHANGED, id, spec, /*dry_run=*/false, NULL, r);
-}
-
-enum err admin_try_channel(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
-                           struct refusal *r)
-{
-    return change(a, actor, AUDIT_CHANGED, id, spec, /*dry_run=*/true, NULL, r);
-}
-
 enum err admin_remove_channel(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
 {
-    return change(a, actor, AUDIT_REMOVED, id, NULL, /*dry_run=*/false, NULL, r);
+    struct change c = {.admin = a, .actor = actor};
+    enum err e = begin(&c, id, r);
+
+    if (!e)
+        e = write(&c, AUDIT_REMOVED, NULL, r);
+    channel_rows_fini(&c.rows);
+    return e;
 }

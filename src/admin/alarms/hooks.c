@@ -113,58 +113,52 @@ static enum err write(struct store_session *s, const struct actor *actor, enum a
     return admin_refuse_change(e, "name", NO_HOOK, r);
 }
 
-/* What the spec does not say is as in `old`. */
-static struct hook_row merge(const struct hook_row *old, const struct hook_spec *spec)
+/* What is not given is as in `old`. */
+static struct hook_row merge(const struct hook_row *old, const struct hook_row *given)
 {
     struct hook_row row = *old;
 
-    row.name = spec->name ? spec->name : old->name;
-    row.target = spec->url ? spec->url : old->target;
-    row.secret = spec->secret ? spec->secret : old->secret;
-    row.app_names = spec->app_names ? spec->app_names : old->app_names;
-    row.tags = spec->tags ? spec->tags : old->tags;
-    row.kinds = spec->kinds >= 0 ? spec->kinds : old->kinds;
-    row.only_failed = spec->only_failed >= 0 ? spec->only_failed : old->only_failed;
-    row.enabled = spec->enabled >= 0 ? spec->enabled : old->enabled;
+    row.name = given->name ? given->name : old->name;
+    row.target = given->target ? given->target : old->target;
+    row.secret = given->secret ? given->secret : old->secret;
+    row.app_names = given->app_names ? given->app_names : old->app_names;
+    row.tags = given->tags ? given->tags : old->tags;
+    row.kinds = given->kinds >= 0 ? given->kinds : old->kinds;
+    row.only_failed = given->only_failed >= 0 ? given->only_failed : old->only_failed;
+    row.enabled = given->enabled >= 0 ? given->enabled : old->enabled;
     return row;
 }
 
-/* `id` 0: of a new one; `spec` NULL: of one that goes. */
-static enum err change(struct admin *a, const struct actor *actor, enum audit_kind kind, int64_t id,
-                       const struct hook_spec *spec, int64_t *new_id, struct refusal *r)
+enum err admin_put_hook(struct admin *a, const struct actor *actor, const struct hook_row *given, int64_t *added,
+                        struct refusal *r)
 {
     static const struct hook_row defaults = {
         .secret = "", .app_names = "", .tags = "", .kinds = (1 << HOOK_KINDS) - 1, .enabled = true};
     struct store_session *s = NULL;
     struct hook_rows rows = {0};
-    struct hook_row old = {0}, row = {0};
-    enum err e = enter(a, actor, id, &s, &rows, &old, r);
+    struct hook_row old = {0};
+    enum err e = enter(a, actor, given->id, &s, &rows, &old, r);
+    const struct hook_row new = merge(given->id ? &old : &defaults, given);
 
-    if (!e && spec) {
-        row = merge(kind == AUDIT_ADDED ? &defaults : &old, spec);
-        e = check(&row, r);
-    }
     if (!e)
-        e = write(s, actor, kind, &old, &row, new_id, r);
+        e = check(&new, r);
+    if (!e)
+        e = write(s, actor, given->id ? AUDIT_CHANGED : AUDIT_ADDED, &old, &new, added, r);
     hook_rows_fini(&rows);
     return admin_end(a, s, e, r);
 }
 
-enum err admin_add_hook(struct admin *a, const struct actor *actor, const struct hook_spec *spec, int64_t *id,
-                        struct refusal *r)
-{
-    return change(a, actor, AUDIT_ADDED, 0, spec, id, r);
-}
-
-enum err admin_change_hook(struct admin *a, const struct actor *actor, int64_t id, const struct hook_spec *spec,
-                           struct refusal *r)
-{
-    return change(a, actor, AUDIT_CHANGED, id, spec, NULL, r);
-}
-
 enum err admin_remove_hook(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
 {
-    return change(a, actor, AUDIT_REMOVED, id, NULL, NULL, r);
+    struct store_session *s = NULL;
+    struct hook_rows rows = {0};
+    struct hook_row old = {0};
+    enum err e = enter(a, actor, id, &s, &rows, &old, r);
+
+    if (!e)
+        e = write(s, actor, AUDIT_REMOVED, &old, &(struct hook_row){0}, NULL, r);
+    hook_rows_fini(&rows);
+    return admin_end(a, s, e, r);
 }
 
 /* It changes nothing but sends something: who did is on record. The session is not kept while the receiver is waited

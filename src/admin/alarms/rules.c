@@ -54,23 +54,24 @@ enum err admin_load_watch_rules(struct admin *a, const struct actor *actor, stru
     return admin_end(a, s, e, r);
 }
 
-/* For a change of the rule, which points into `rules`. */
+/* For a change of the rule, which points into `rules`. id 0: of a new one. */
 static enum err enter(struct admin *a, const struct actor *actor, int64_t id, struct store_session **s,
                       struct watch_rules *rules, struct watch_rule *out, struct refusal *r)
 {
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, s, r);
 
-    if (!e)
+    if (!e && id)
         e = store_load_watch_rules(*s, rules, &r->text);
     for (size_t i = 0; i < rules->count && !e; i++)
         if (rules->rows[i].id == id)
             *out = rules->rows[i];
-    return e || out->id ? e : refuse(r, REFUSED_UNKNOWN, "id", NO_RULE);
+    return e || out->id == id ? e : refuse(r, REFUSED_UNKNOWN, "id", NO_RULE);
 }
 
-static enum err write(struct store_session *s, const struct actor *actor, enum audit_kind kind, const char *action,
+static enum err write(struct store_session *s, const struct actor *actor, enum audit_kind kind,
                       const struct watch_rule *old, const struct watch_rule *rule, int64_t *id, struct refusal *r)
 {
+    static const char *const actions[] = {"rule.add", "rule.update", "rule.remove"}; /* by kind */
     const char *name = rule->kind ? rule->kind : old->kind;
     struct audit_diff diff;
 
@@ -79,49 +80,43 @@ static enum err write(struct store_session *s, const struct actor *actor, enum a
     audit_text(&diff, "tag", old->tag, rule->tag);
     audit_text(&diff, "group", old->app_name, rule->app_name);
     audit_int(&diff, "limit", old->bound, rule->bound);
-    const struct audit_row *row = audit_end(&diff, actor, action, old->id, name, 0);
+    const struct audit_row *row = audit_end(&diff, actor, actions[kind], old->id, name, 0);
     enum err e = kind == AUDIT_REMOVED ? store_remove_watch_rule(s, old->id, row, &r->text)
                                        : store_put_watch_rule(s, rule, row, id, &r->text);
     audit_fini(&diff);
     return admin_refuse_change(e, "kind", NO_RULE, r);
 }
 
-enum err admin_add_watch_rule(struct admin *a, const struct actor *actor, const struct watch_rule *rule, int64_t *id,
-                              struct refusal *r)
+/* What is not given is as in `old`. */
+static enum err merge(const struct watch_rule *old, const struct watch_rule *given, struct watch_rule *out,
+                      struct refusal *r)
 {
-    struct store_session *s = NULL;
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    bool has_time = strcmp(old->kind, watch_kind_name(WATCH_NOT_DONE)) == 0;
 
-    if (!e)
-        e = admin_check_watch_rule(rule, r);
-    if (e)
-        return e;
-    e = admin_take_session(a, &s, r);
-    if (!e)
-        e = write(s, actor, AUDIT_ADDED, "rule.add", &(struct watch_rule){0}, rule, id, r);
-    return admin_end(a, s, e, r);
+    if (given->bound >= 0 && has_time != (given->kind != NULL))
+        return refuse(r, REFUSED_INVALID, given->kind ? "doneBy" : "limit", "a rule of kind %s has no %s", old->kind,
+                      given->kind ? "doneBy" : "limit");
+    *out = *old;
+    out->tag = given->tag ? given->tag : old->tag;
+    out->app_name = given->app_name ? given->app_name : old->app_name;
+    out->bound = given->bound >= 0 ? given->bound : old->bound;
+    return ERR_OK;
 }
 
-enum err admin_change_watch_rule(struct admin *a, const struct actor *actor, int64_t id,
-                                 const struct watch_rule *change, struct refusal *r)
+enum err admin_put_watch_rule(struct admin *a, const struct actor *actor, const struct watch_rule *given,
+                              int64_t *added, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct watch_rules rules = {0};
-    struct watch_rule old = {0}, rule;
-    enum err e = enter(a, actor, id, &s, &rules, &old, r);
-    bool has_time = !e && strcmp(old.kind, watch_kind_name(WATCH_NOT_DONE)) == 0;
+    struct watch_rule old = {0}, rule = *given;
+    enum err e = enter(a, actor, given->id, &s, &rules, &old, r);
 
-    if (!e && change->bound >= 0 && has_time != (change->kind != NULL))
-        e = refuse(r, REFUSED_INVALID, change->kind ? "doneBy" : "limit", "a rule of kind %s has no %s", old.kind,
-                   change->kind ? "doneBy" : "limit");
-    rule = old;
-    rule.tag = change->tag ? change->tag : old.tag;
-    rule.app_name = change->app_name ? change->app_name : old.app_name;
-    rule.bound = change->bound >= 0 ? change->bound : old.bound;
+    if (!e && given->id)
+        e = merge(&old, given, &rule, r);
     if (!e)
         e = admin_check_watch_rule(&rule, r);
     if (!e)
-        e = write(s, actor, AUDIT_CHANGED, "rule.update", &old, &rule, NULL, r);
+        e = write(s, actor, given->id ? AUDIT_CHANGED : AUDIT_ADDED, &old, &rule, added, r);
     watch_rules_fini(&rules);
     return admin_end(a, s, e, r);
 }
@@ -134,7 +129,7 @@ enum err admin_remove_watch_rule(struct admin *a, const struct actor *actor, int
     enum err e = enter(a, actor, id, &s, &rules, &old, r);
 
     if (!e)
-        e = write(s, actor, AUDIT_REMOVED, "rule.remove", &old, &(struct watch_rule){0}, NULL, r);
+        e = write(s, actor, AUDIT_REMOVED, &old, &(struct watch_rule){0}, NULL, r);
     watch_rules_fini(&rules);
     return admin_end(a, s, e, r);
 }

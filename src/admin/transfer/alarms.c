@@ -27,9 +27,9 @@ static int compare_rules(const void *a, const void *b)
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
-static struct transfer_channel route_of(const struct channel_row *row)
+static int compare_channels(const void *a, const void *b)
 {
-    return (struct transfer_channel){row->name, row->kind, row->app_names, row->tags, row->quiet};
+    return strcmp(((const struct channel_row *)a)->name, ((const struct channel_row *)b)->name);
 }
 
 enum err export_alarms_read(struct export_alarms *alarms, struct admin *a, struct store_session *s, bool channels,
@@ -40,19 +40,15 @@ enum err export_alarms_read(struct export_alarms *alarms, struct admin *a, struc
 
     if (!e && from_table)
         e = store_load_channels(s, &alarms->channels, &r->text);
-    alarms->routes = e ? NULL : calloc(alarms->channels.count + 1, sizeof *alarms->routes);
-    if (!e && !alarms->routes)
-        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the export");
-    for (size_t i = 0; !e && i < alarms->channels.count; i++)
-        alarms->routes[i] = route_of(&alarms->channels.rows[i]);
     if (e)
         return e;
     if (alarms->rules.count)
         qsort(alarms->rules.rows, alarms->rules.count, sizeof *alarms->rules.rows, compare_rules);
-    qsort(alarms->routes, alarms->channels.count, sizeof *alarms->routes, compare_texts);
+    if (alarms->channels.count)
+        qsort(alarms->channels.rows, alarms->channels.count, sizeof *alarms->channels.rows, compare_channels);
     out->rules = alarms->rules.rows;
     out->rule_count = alarms->rules.count;
-    out->channels = alarms->routes;
+    out->channels = alarms->channels.rows;
     out->channel_count = alarms->channels.count;
     return ERR_OK;
 }
@@ -61,8 +57,6 @@ void export_alarms_fini(struct export_alarms *alarms)
 {
     watch_rules_fini(&alarms->rules);
     channel_rows_fini(&alarms->channels);
-    free(alarms->routes);
-    *alarms = (struct export_alarms){0};
 }
 
 /* ---- rules, in --------------------------------------------------------------------------------------------------- */
@@ -92,7 +86,7 @@ static void show_rule(struct importing *im, const struct watch_rule *now, const 
 static enum err write_rule(struct importing *im, const struct watch_rule *now, const struct watch_rule *wanted,
                            struct transfer_item *item, struct refusal *r)
 {
-    struct watch_rule change = {.kind = is_time(wanted) ? wanted->kind : NULL, .bound = wanted->bound};
+    struct watch_rule change = {.id = item->id, .kind = is_time(wanted) ? wanted->kind : NULL, .bound = wanted->bound};
     enum err e = refuse_unless(im->actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
@@ -101,8 +95,7 @@ static enum err write_rule(struct importing *im, const struct watch_rule *now, c
         show_rule(im, now, wanted, item);
     if (e || im->dry_run)
         return e;
-    return now ? admin_change_watch_rule(im->admin, im->actor, now->id, &change, r)
-               : admin_add_watch_rule(im->admin, im->actor, wanted, &item->id, r);
+    return admin_put_watch_rule(im->admin, im->actor, now ? &change : wanted, &item->id, r);
 }
 
 static void import_rule(struct importing *im, const struct watch_rules *rules, const struct watch_rule *wanted,
@@ -121,7 +114,7 @@ static void import_rule(struct importing *im, const struct watch_rules *rules, c
 
 /* ---- channels, in ------------------------------------------------------------------------------------------------ */
 
-static void show_channel(struct importing *im, const struct channel_row *now, const struct transfer_channel *wanted,
+static void show_channel(struct importing *im, const struct channel_row *now, const struct channel_row *wanted,
                          struct transfer_item *item)
 {
     struct audit_diff diff;
@@ -137,10 +130,10 @@ static void show_channel(struct importing *im, const struct channel_row *now, co
     audit_fini(&diff);
 }
 
-static enum err write_channel(struct importing *im, const struct channel_rows *rows,
-                              const struct transfer_channel *wanted, struct transfer_item *item, struct refusal *r)
+static enum err write_channel(struct importing *im, const struct channel_rows *rows, const struct channel_row *wanted,
+                              struct transfer_item *item, struct refusal *r)
 {
-    struct channel_spec spec = {.app_names = wanted->app_names, .tags = wanted->tags, .quiet = wanted->quiet};
+    struct channel_row change = *wanted;
     const struct channel_row *now = NULL;
 
     for (size_t i = 0; i < rows->count && !now; i++)
@@ -149,14 +142,13 @@ static enum err write_channel(struct importing *im, const struct channel_rows *r
         return refuse(r, REFUSED_UNKNOWN, "name",
                       "there is no channel %s in the console: add it there first, a document has no URL of it",
                       wanted->name);
-    item->id = now->id;
+    item->id = change.id = now->id;
     if (strcmp(now->kind, wanted->kind) != 0)
         return refuse(r, REFUSED_STATE, "kind", "the channel is of kind %s", now->kind);
     show_channel(im, now, wanted, item);
     if (item->outcome == TRANSFER_SAME)
         return ERR_OK;
-    return im->dry_run ? admin_try_channel(im->admin, im->actor, now->id, &spec, r)
-                       : admin_change_channel(im->admin, im->actor, now->id, &spec, r);
+    return admin_put_channel(im->admin, im->actor, &change, im->dry_run, &item->id, r);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */

@@ -36,13 +36,12 @@ MUST_CHECK enum err export_flows_read(struct export_flows *flows, struct store_s
                                       const struct export_filter *filter, size_t page, struct errctx *ec);
 void export_flows_fini(struct export_flows *flows);
 
-/* ---- rules of alarms and routes of channels: alarms.c ------------------------------------------------------------ */
+/* ---- rules of alarms and channels: alarms.c ---------------------------------------------------------------------- */
 
 /* All zero before they are read. */
 struct export_alarms {
     struct watch_rules rules;
     struct channel_rows channels;
-    struct transfer_channel *routes; /* of the channels */
 };
 MUST_CHECK enum err export_alarms_read(struct export_alarms *alarms, struct admin *a, struct store_session *s,
                                        bool channels, struct transfer *out, struct refusal *r);

@@ -42,47 +42,44 @@ static void answer_channels(struct v1_call *c)
     buf_fini(&items);
 }
 
-void v1_take_route(struct v1_object *o, struct channel_spec *out)
+void v1_take_route(struct v1_object *o, struct channel_row *out)
 {
     out->app_names = v1_take_groups(o, AROUND);
     out->tags = v1_take_tags(o, AROUND);
     out->quiet = v1_take_null(o, "quiet") ? "" : v1_text(o, "quiet", 100);
 }
 
-static struct channel_spec take_spec(struct v1_call *c)
+static struct channel_row take_channel(struct v1_call *c, int64_t id)
 {
     const char *const *kinds = alarm_webhook_kinds();
     int kind = v1_choice(&c->body, "kind", kinds, -1);
-    struct channel_spec spec = {.name = v1_text(&c->body, "name", 40), .url = v1_text(&c->body, "url", 2000)};
+    struct channel_row row = {
+        .id = id, .name = v1_text(&c->body, "name", 40), .target = v1_text(&c->body, "url", 2000)};
 
-    spec.kind = kind >= 0 ? kinds[kind] : NULL;
-    spec.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
-    v1_take_route(&c->body, &spec);
-    return spec;
+    row.kind = kind >= 0 ? kinds[kind] : NULL;
+    row.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
+    v1_take_route(&c->body, &row);
+    return row;
 }
 
 static void answer_add_channel(struct v1_call *c)
 {
-    struct channel_spec spec;
+    struct channel_row row;
     int64_t id = 0;
 
     v1_require(&c->body, "kind");
     v1_require(&c->body, "url");
-    spec = take_spec(c);
-    spec.secret = spec.secret ? spec.secret : "";
-    spec.app_names = spec.app_names ? spec.app_names : "";
-    spec.tags = spec.tags ? spec.tags : "";
-    spec.quiet = spec.quiet ? spec.quiet : "";
-    if (!V1_FAILS(c, admin_add_channel, &spec, &id))
+    row = take_channel(c, 0);
+    if (!V1_FAILS(c, admin_put_channel, &row, /*dry_run=*/false, &id))
         v1_answer_id(c, id);
 }
 
 static void answer_change_channel(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
-    struct channel_spec spec = take_spec(c);
+    struct channel_row row = take_channel(c, id);
 
-    if (!V1_FAILS(c, admin_change_channel, id, &spec))
+    if (!V1_FAILS(c, admin_put_channel, &row, /*dry_run=*/false, &id))
         v1_set_no_content(c);
 }
 

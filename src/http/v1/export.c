@@ -65,7 +65,7 @@ static void put_flow(struct buf *b, const struct transfer_flow *flow)
     v1_put_bool(b, "running", flow->running == 1);
 }
 
-static void put_channel(struct buf *b, const struct transfer_channel *channel)
+static void put_channel(struct buf *b, const struct channel_row *channel)
 {
     v1_put_text(b, "name", channel->name);
     v1_put_text(b, "kind", channel->kind);

@@ -67,37 +67,38 @@ static int take_kinds(struct v1_call *c)
     return v1_has(&c->body, "kinds") ? kinds : -1;
 }
 
-static struct hook_spec take_spec(struct v1_call *c)
+static struct hook_row take_hook(struct v1_call *c, int64_t id)
 {
-    struct hook_spec spec = {.name = v1_text(&c->body, "name", NAME_MAX_CHARS), .url = v1_text(&c->body, "url", 2000)};
+    struct hook_row hook = {
+        .id = id, .name = v1_text(&c->body, "name", NAME_MAX_CHARS), .target = v1_text(&c->body, "url", 2000)};
 
-    spec.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
-    spec.kinds = take_kinds(c);
-    spec.only_failed = v1_choice(&c->body, "only", onlys, -1);
-    spec.app_names = v1_take_groups(&c->body, /*around=*/0);
-    spec.tags = v1_take_tags(&c->body, /*around=*/0);
-    spec.enabled = v1_has(&c->body, "enabled") ? v1_bool(&c->body, "enabled", true) : -1;
-    return spec;
+    hook.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
+    hook.kinds = take_kinds(c);
+    hook.only_failed = v1_choice(&c->body, "only", onlys, -1);
+    hook.app_names = v1_take_groups(&c->body, /*around=*/0);
+    hook.tags = v1_take_tags(&c->body, /*around=*/0);
+    hook.enabled = v1_has(&c->body, "enabled") ? v1_bool(&c->body, "enabled", true) : -1;
+    return hook;
 }
 
 static void answer_add(struct v1_call *c)
 {
-    struct hook_spec spec;
+    struct hook_row hook;
     int64_t id = 0;
 
     v1_require(&c->body, "name");
     v1_require(&c->body, "url");
-    spec = take_spec(c);
-    if (!V1_FAILS(c, admin_add_hook, &spec, &id))
+    hook = take_hook(c, 0);
+    if (!V1_FAILS(c, admin_put_hook, &hook, &id))
         v1_answer_id(c, id);
 }
 
 static void answer_change(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
-    struct hook_spec spec = take_spec(c);
+    struct hook_row hook = take_hook(c, id);
 
-    if (!V1_FAILS(c, admin_change_hook, id, &spec))
+    if (!V1_FAILS(c, admin_put_hook, &hook, &id))
         v1_set_no_content(c);
 }
 

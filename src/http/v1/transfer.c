@@ -92,18 +92,16 @@ static void take_flow(struct v1_object *o, struct transfer_flow *out)
     (void)v1_bool(o, "running", false);
 }
 
-static void take_channel(struct v1_object *o, struct transfer_channel *out)
+static void take_channel(struct v1_object *o, struct channel_row *out)
 {
-    struct channel_spec route = {0};
-
     v1_require(o, "name");
     v1_require(o, "kind");
-    v1_take_route(o, &route);
-    *out = (struct transfer_channel){.name = v1_text(o, "name", 40),
-                                     .kind = v1_text(o, "kind", 16),
-                                     .app_names = route.app_names ? route.app_names : "",
-                                     .tags = route.tags ? route.tags : "",
-                                     .quiet = route.quiet ? route.quiet : ""};
+    v1_take_route(o, out);
+    out->name = v1_text(o, "name", 40);
+    out->kind = v1_text(o, "kind", 16);
+    out->app_names = out->app_names ? out->app_names : "";
+    out->tags = out->tags ? out->tags : "";
+    out->quiet = out->quiet ? out->quiet : "";
 }
 
 static void take_rule(struct v1_object *o, struct watch_rule *out)

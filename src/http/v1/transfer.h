@@ -16,12 +16,12 @@ void v1_answer_export_of(struct v1_call *c); /* export.c */
 
 struct v1_object;
 struct watch_rule;
-struct channel_spec;
+struct channel_row;
 /* A rule of alarms as an object that makes it; watch.c */
 struct watch_rule v1_take_rule(struct v1_object *o);
 void v1_put_portable_rule(struct buf *b, const struct watch_rule *rule);
 /* groups, tags, quiet of a channel, NULL where they are not given; alarms.c */
-void v1_take_route(struct v1_object *o, struct channel_spec *out);
+void v1_take_route(struct v1_object *o, struct channel_row *out);
 
 /* Where in a document the bytes before ended; {0} at its start. */
 struct json_lines {

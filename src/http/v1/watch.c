@@ -96,7 +96,7 @@ static void answer_add_rule(struct v1_call *c)
     struct watch_rule rule = v1_take_rule(&c->body);
     int64_t id = 0;
 
-    if (!V1_FAILS(c, admin_add_watch_rule, &rule, &id))
+    if (!V1_FAILS(c, admin_put_watch_rule, &rule, &id))
         v1_answer_id(c, id);
 }
 
@@ -105,7 +105,8 @@ static void answer_change_rule(struct v1_call *c)
     int64_t id = v1_path_id(c, 0);
     struct watch_rule rule = take_rule(&c->body);
 
-    if (!V1_FAILS(c, admin_change_watch_rule, id, &rule))
+    rule.id = id;
+    if (!V1_FAILS(c, admin_put_watch_rule, &rule, &id))
         v1_set_no_content(c);
 }
 
