@@ -217,13 +217,13 @@ static enum err audit_and_edits(struct store_session *s, struct errctx *ec)
 
 static enum err groups(struct store_session *s, struct errctx *ec)
 {
-    struct group_filter filter = {.all_groups = true};
+    struct group_filter filter = {.all_groups = true, .by_name = true, .limit = 3};
     struct group_infos infos = {0};
     struct group_list list = {0};
     struct group_beats beats = {0};
     struct group_jobs jobs = {0};
     struct registry_list registry = {0};
-    enum err e = store_list_groups(s, &filter, 0, 3, &infos, ec);
+    enum err e = store_list_groups(s, &filter, &infos, ec);
 
     for (size_t i = 0; !e && i < infos.count; i++)
         touch(infos.items[i].app_name), touch(infos.items[i].address_list), touch(infos.items[i].access_token);

@@ -53,14 +53,10 @@ MUST_CHECK enum err admin_load_group(struct admin *a, const struct actor *actor,
                                      struct refusal *r);
 MUST_CHECK enum err admin_show_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
                                      struct refusal *r);
-/* For administrators, as the consoles list them. *is_estimate: could not be counted in 2 s, and total is a guess. */
-MUST_CHECK enum err admin_list_groups(struct admin *a, const struct actor *actor, const char *app_name,
-                                      const char *title, int64_t offset, int64_t limit, struct group_infos *out,
-                                      int64_t *total, bool *is_estimate, struct refusal *r);
-/* Those that the actor may see, by id. `total` NULL: not counted. */
-MUST_CHECK enum err admin_list_groups_after(struct admin *a, const struct actor *actor, const char *app_name,
-                                            const char *title, int64_t after, int64_t limit, struct group_infos *out,
-                                            int64_t *total, bool *is_estimate, struct refusal *r);
+/* Those that the actor may see; by name, as the consoles list them, for administrators. The groups of the filter are
+ * filled in here. `total` NULL: not counted. *is_estimate: could not be counted in 2 s, and total is a guess. */
+MUST_CHECK enum err admin_list_groups(struct admin *a, const struct actor *actor, const struct group_filter *wanted,
+                                      struct group_infos *out, int64_t *total, bool *is_estimate, struct refusal *r);
 
 /* Who beats for the group, and whom its list has. By address. */
 struct group_executor {

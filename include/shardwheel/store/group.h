@@ -35,14 +35,14 @@ struct group_filter {
     const int64_t *groups;        /* these alone, unless all_groups */
     size_t group_count;
     bool all_groups;
+    bool by_name;     /* ordered by app name, title and id, from the `offset`-th on; else by id */
+    int64_t after_id; /* by id: behind this one */
+    int64_t offset;
+    int64_t limit;
 };
-/* By app name, title and id, from the `offset`-th on. */
-MUST_CHECK enum err store_list_groups(struct store_session *s, const struct group_filter *filter, int64_t offset,
-                                      int64_t limit, struct group_infos *out, struct errctx *ec);
-/* By id, behind `after`. */
-MUST_CHECK enum err store_list_groups_after(struct store_session *s, const struct group_filter *filter, int64_t after,
-                                            int64_t limit, struct group_infos *out, struct errctx *ec);
-/* ERR_TIMEOUT after limit_ms. */
+MUST_CHECK enum err store_list_groups(struct store_session *s, const struct group_filter *filter,
+                                      struct group_infos *out, struct errctx *ec);
+/* Order, offset, limit and after_id make no difference. ERR_TIMEOUT after limit_ms. */
 MUST_CHECK enum err store_count_groups(struct store_session *s, const struct group_filter *filter, int limit_ms,
                                        int64_t *out, struct errctx *ec);
 /* One item. ERR_NOTFOUND. */

@@ -51,63 +51,41 @@ enum err admin_load_group(struct admin *a, const struct actor *actor, int64_t id
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-struct range {
-    int64_t from; /* an offset, or the id of the last one there was */
-    int64_t limit;
-    bool after;
-};
+static enum err refuse_list(const struct actor *actor, const struct group_filter *filter, struct refusal *r)
+{
+    if (filter->by_name)
+        return refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    return filter->all_groups || !filter->group_count ? ERR_OK : refuse_unless(actor, RIGHT_SEE, *filter->groups, r);
+}
 
 /* Who cannot be counted in time is counted by what is known of him. */
-static enum err load_list(struct admin *a, const struct group_filter *filter, const struct range *range,
-                          struct group_infos *out, int64_t *total, bool *is_estimate, struct refusal *r)
+enum err admin_list_groups(struct admin *a, const struct actor *actor, const struct group_filter *wanted,
+                           struct group_infos *out, int64_t *total, bool *is_estimate, struct refusal *r)
 {
+    struct group_filter filter = *wanted;
     struct store_session *s = NULL;
-    enum err e = admin_take_session(a, &s, r);
 
+    filter.groups = actor->groups;
+    filter.group_count = actor->group_count;
+    filter.all_groups = filter.by_name || actor_may(actor, RIGHT_SEE, 0);
     *out = (struct group_infos){0};
+    enum err e = refuse_list(actor, &filter, r);
     if (!e)
-        e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, out, &r->text)
-                         : store_list_groups(s, filter, range->from, range->limit, out, &r->text);
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = store_list_groups(s, &filter, out, &r->text);
     if (!e && total) {
-        e = store_count_groups(s, filter, COUNT_LIMIT_MS, total, &r->text);
+        e = store_count_groups(s, &filter, COUNT_LIMIT_MS, total, &r->text);
         *is_estimate = e == ERR_TIMEOUT;
         if (e == ERR_TIMEOUT) {
-            *total = (range->after ? 0 : range->from) + (int64_t)out->count;
+            *total = filter.offset + (int64_t)out->count;
             e = ERR_OK;
         }
     }
     if (e)
         group_infos_fini(out);
+    hide_tokens(actor, out);
     return admin_end(a, s, e, r);
-}
-
-enum err admin_list_groups(struct admin *a, const struct actor *actor, const char *app_name, const char *title,
-                           int64_t offset, int64_t limit, struct group_infos *out, int64_t *total, bool *is_estimate,
-                           struct refusal *r)
-{
-    struct group_filter filter = {.app_name = app_name, .title = title, .all_groups = true};
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
-
-    return e ? e : load_list(a, &filter, &(struct range){offset, limit, false}, out, total, is_estimate, r);
-}
-
-enum err admin_list_groups_after(struct admin *a, const struct actor *actor, const char *app_name, const char *title,
-                                 int64_t after, int64_t limit, struct group_infos *out, int64_t *total,
-                                 bool *is_estimate, struct refusal *r)
-{
-    struct group_filter filter = {.app_name = app_name,
-                                  .title = title,
-                                  .groups = actor->groups,
-                                  .group_count = actor->group_count,
-                                  .all_groups = actor_may(actor, RIGHT_SEE, 0)};
-    enum err e =
-        filter.all_groups || actor->group_count == 0 ? ERR_OK : refuse_unless(actor, RIGHT_SEE, actor->groups[0], r);
-
-    if (!e)
-        e = load_list(a, &filter, &(struct range){after, limit, true}, out, total, is_estimate, r);
-    if (!e)
-        hide_tokens(actor, out);
-    return e;
 }
 
 /* ---- executors --------------------------------------------------------------------------------------------------- */

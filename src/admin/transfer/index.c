@@ -174,7 +174,8 @@ void transfer_index_sort(struct transfer_index *index)
 enum err transfer_index_load(struct transfer_index *index, struct admin *a, const struct actor *actor,
                              const struct transfer *document, const struct flow_plans *flows, struct refusal *r)
 {
-    enum err e = admin_list_groups_after(a, actor, NULL, NULL, 0, INT32_MAX, &index->groups, NULL, NULL, r);
+    const struct group_filter all = {.limit = INT32_MAX};
+    enum err e = admin_list_groups(a, actor, &all, &index->groups, NULL, NULL, r);
 
     for (size_t i = 0; !e && i < index->groups.count; i++) {
         struct group_info *group = &index->groups.items[i];

@@ -110,16 +110,17 @@ static const char *get_title_name(const struct console_call *call)
 
 static void answer_list(struct console_call *call)
 {
-    int64_t offset, limit, total = 0;
+    struct group_filter filter = {.app_name = console_get_filter(call, "appname"),
+                                  .title = console_get_filter(call, get_title_name(call)),
+                                  .by_name = true};
     struct group_infos list;
+    int64_t total = 0;
     bool is_estimate = false;
     struct refusal r;
 
-    if (!console_take_page(call, &offset, &limit))
+    if (!console_take_page(call, &filter.offset, &filter.limit))
         return;
-    if (admin_list_groups(call->admin, &call->actor, console_get_filter(call, "appname"),
-                          console_get_filter(call, get_title_name(call)), offset, limit, &list, &total, &is_estimate,
-                          &r)) {
+    if (admin_list_groups(call->admin, &call->actor, &filter, &list, &total, &is_estimate, &r)) {
         fail(call, &r);
         return;
     }

@@ -52,12 +52,13 @@ static void answer_with(struct v1_call *c, const struct group_info *g)
 static void answer_list(struct v1_call *c)
 {
     struct v1_page page = v1_query_ids(c, LIST, /*counted=*/true);
-    const char *app_name = v1_pattern(c, v1_query_text(c, "appname", APP_NAME_CHARS));
-    const char *title = v1_pattern(c, v1_query_text(c, "title", TITLE_CHARS));
+    struct group_filter filter = {.app_name = v1_pattern(c, v1_query_text(c, "appname", APP_NAME_CHARS)),
+                                  .title = v1_pattern(c, v1_query_text(c, "title", TITLE_CHARS)),
+                                  .after_id = page.from.keys[0],
+                                  .limit = page.want};
     struct group_infos list;
 
-    if (V1_FAILS(c, admin_list_groups_after, app_name, title, page.from.keys[0], page.want, &list,
-                 page.count ? &page.total : NULL, &page.is_estimate))
+    if (V1_FAILS(c, admin_list_groups, &filter, &list, page.count ? &page.total : NULL, &page.is_estimate))
         return;
     V1_PUT_PAGE(c, &page, list.items, list.count, put_group, id, /*stable=*/false);
     group_infos_fini(&list);

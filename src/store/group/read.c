@@ -67,33 +67,21 @@ enum err group_infos_read(struct store_session *s, struct group_infos *out, stru
     return store_read_list(s, &groups, out, ec);
 }
 
-static enum err list_groups(struct store_session *s, const struct group_filter *filter, const int64_t *after,
-                            int64_t offset, int64_t limit, struct group_infos *out, struct errctx *ec)
+enum err store_list_groups(struct store_session *s, const struct group_filter *filter, struct group_infos *out,
+                           struct errctx *ec)
 {
     const struct store_features *f = store_features(s);
     struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS, "id, app_name, ");
 
     group_put_columns(q, f);
     put_filter(q, filter, f);
-    if (after)
-        sql_put(q, " AND id > ? ORDER BY id LIMIT ", *after);
+    if (filter->by_name)
+        sql_put(q, " ORDER BY app_name, ?, id LIMIT ?,", sql_word(group_title_column(f)), filter->offset);
     else
-        sql_put(q, " ORDER BY app_name, ?, id LIMIT ?,", sql_word(group_title_column(f)), offset);
-    sql_int(q, limit);
+        sql_put(q, " AND id > ? ORDER BY id LIMIT ", filter->after_id);
+    sql_int(q, filter->limit);
     enum err e = group_infos_read(s, out, ec);
     return e ? err_wrap(ec, e, "read the groups") : ERR_OK;
-}
-
-enum err store_list_groups(struct store_session *s, const struct group_filter *filter, int64_t offset, int64_t limit,
-                           struct group_infos *out, struct errctx *ec)
-{
-    return list_groups(s, filter, NULL, offset, limit, out, ec);
-}
-
-enum err store_list_groups_after(struct store_session *s, const struct group_filter *filter, int64_t after,
-                                 int64_t limit, struct group_infos *out, struct errctx *ec)
-{
-    return list_groups(s, filter, &after, 0, limit, out, ec);
 }
 
 enum err store_count_groups(struct store_session *s, const struct group_filter *filter, int limit_ms, int64_t *out,
