@@ -18,15 +18,12 @@
 
 #include "shardwheel/admin/login.h"
 
-#define ETAG_TEXT_MAX 33
-
 struct person {
     struct user user;     /* password and token are blank */
     enum admin_role role; /* that counts */
     bool all_groups;      /* admins, and roles of ours without a list */
     int64_t *groups;      /* ascending */
     size_t group_count;
-    char etag[ETAG_TEXT_MAX];
 };
 
 void person_fini(struct person *p);
@@ -42,8 +39,14 @@ void admin_get_password_length(const struct admin *a, int *min, int *max);
 /* Of the user of that name, whose sessions all end. REFUSED_UNKNOWN "username"; else as for a change. */
 MUST_CHECK enum err admin_set_password(struct admin *a, const struct actor *actor, const char *name,
                                        const char *password, struct refusal *r);
+/* Whether the user is as who asks has read him; else `r` says that he is not. `is` NULL: that does not matter. */
+struct person_match {
+    bool (*is)(void *arg, const struct person *now, struct refusal *r);
+    void *arg;
+};
 /* Who acts is refused: REFUSED_SELF. REFUSED_UNKNOWN "id". */
-MUST_CHECK enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
+MUST_CHECK enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t id,
+                                        struct person_match match, struct refusal *r);
 
 /* ---- as the dialects have it ------------------------------------------------------------------------------------- */
 
@@ -72,7 +75,7 @@ struct person_change {
     bool all_groups; /* of reader and runner alone */
     const int64_t *groups;
     size_t group_count;
-    const char *if_match; /* ETag that the user must still have; NULL: any */
+    struct person_match match; /* of one who is there */
 };
 
 /* `groups` of a user are REFUSED_REQUIRED where the role needs a list; groups that are not there are REFUSED_UNKNOWN
@@ -80,7 +83,7 @@ struct person_change {
 MUST_CHECK enum err admin_add_person(struct admin *a, const struct actor *actor, const struct person_change *change,
                                      struct person *out, struct refusal *r);
 /* Who acts is refused (REFUSED_SELF): so one administrator is always left, and one's own password asks for the old
- * one. REFUSED_CHANGED: not the ETag, or somebody else was faster. */
+ * one. REFUSED_CHANGED: somebody else was faster. */
 MUST_CHECK enum err admin_change_person(struct admin *a, const struct actor *actor, int64_t id,
                                         const struct person_change *change, struct person *out, struct refusal *r);
 

@@ -123,32 +123,9 @@ enum err admin_add_person(struct admin *a, const struct actor *actor, const stru
         e = set_role(a, &change, NULL, &u, r);
     if (!e)
         e = person_write(a, actor, NULL, &u, NULL, &u.id, r);
-    if (e) {
-        user_fini(&u);
-        return e;
-    }
-    return person_make(&u, out, r);
-}
-
-static enum err apply(struct admin *a, struct person_change *change, const struct user *from, struct user *to,
-                      struct refusal *r)
-{
-    struct person before = {0};
-    struct user copy = {0};
-    enum err e;
-
-    if (!user_copy(from, &copy) || !user_copy(from, to)) {
-        user_fini(&copy);
-        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
-    }
-    e = person_make(&copy, &before, r);
-    if (!e && change->if_match && strcmp(change->if_match, before.etag) != 0)
-        e = refuse(r, REFUSED_CHANGED, NULL, "the user is not as it was read");
-    if (!e && change->password)
-        e = user_set_password(a, to, change->password, r);
-    if (!e && (change->has_role || change->has_groups))
-        e = set_role(a, change, &before, to, r);
-    person_fini(&before);
+    if (!e)
+        e = person_make(&u, out, r);
+    user_fini(&u);
     return e;
 }
 
@@ -157,25 +134,34 @@ enum err admin_change_person(struct admin *a, const struct actor *actor, int64_t
 {
     struct person_change change = *wanted;
     struct user from = {0}, to = {0};
+    struct person before = {0};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
+    if (!e)
+        e = person_load(a, id, &from, r);
+    if (!e)
+        e = person_make(&from, &before, r);
+    if (!e)
+        e = person_refuse_unless(change.match, &before, r);
     if (!e && id == actor->user_id)
         e = refuse(r, REFUSED_SELF, NULL,
                    "nobody changes his own role or groups; his password he changes with the old one");
     if (!e)
-        e = person_load(a, id, &from, r);
-    if (!e)
         e = refuse_outside(&from, r);
-    if (!e)
-        e = apply(a, &change, &from, &to, r);
+    if (!e && !user_copy(&from, &to))
+        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    if (!e && change.password)
+        e = user_set_password(a, &to, change.password, r);
+    if (!e && (change.has_role || change.has_groups))
+        e = set_role(a, &change, &before, &to, r);
     if (!e)
         e = person_write(a, actor, &from, &to, NULL, NULL, r);
+    if (!e)
+        e = person_make(&to, out, r);
+    person_fini(&before);
     user_fini(&from);
-    if (e) {
-        user_fini(&to);
-        return e;
-    }
-    return person_make(&to, out, r);
+    user_fini(&to);
+    return e;
 }
 
 /* ---- a lost password --------------------------------------------------------------------------------------------- */

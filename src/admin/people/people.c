@@ -25,40 +25,25 @@ void people_destroy(struct person *list, size_t count)
     free(list);
 }
 
-/* Of what api/v1 shows: a password that was changed makes no other user of it. */
-static void make_etag(const struct user *u, char out[ETAG_TEXT_MAX])
-{
-    struct buf text = {0};
-    char hash[65] = "";
-
-    buf_printf(&text, "%" PRId64 " %" PRId64 " ", u->id, u->role);
-    buf_put_json(&text, u->name);
-    buf_put_json(&text, u->permission);
-    buf_put_json(&text, u->own_role);
-    buf_put_json(&text, u->own_groups);
-    if (!buf_failed(&text))
-        sha256_hex(text.data, hash);
-    buf_fini(&text);
-    snprintf(out, ETAG_TEXT_MAX, "%.32s", hash);
-}
-
-enum err person_make(struct user *u, struct person *out, struct refusal *r)
+enum err person_make(const struct user *u, struct person *out, struct refusal *r)
 {
     struct person p = {.role = user_find_role(u), .all_groups = user_has_all_groups(u)};
     const char *groups = p.role == ROLE_USER ? u->permission : u->own_groups;
 
-    if (!p.all_groups && !groups_parse(groups ? groups : "", &p.groups, &p.group_count)) {
-        user_fini(u);
+    if (!user_copy(u, &p.user) || (!p.all_groups && !groups_parse(groups ? groups : "", &p.groups, &p.group_count))) {
+        person_fini(&p);
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     }
-    make_etag(u, p.etag);
-    p.user = *u;
     memset(p.user.password, 0, sizeof p.user.password);
     memset(p.user.strong, 0, sizeof p.user.strong);
     memset(p.user.token, 0, sizeof p.user.token);
-    *u = (struct user){0};
     *out = p;
     return ERR_OK;
+}
+
+enum err person_refuse_unless(struct person_match match, const struct person *now, struct refusal *r)
+{
+    return !match.is || match.is(match.arg, now, r) ? ERR_OK : ERR_CONFLICT;
 }
 
 static bool is_role_of_ours(enum admin_role role)
@@ -147,10 +132,13 @@ enum err admin_load_person(struct admin *a, const struct actor *actor, int64_t i
 
     if (!e)
         e = person_load(a, id, &u, r);
-    return e ? e : person_make(&u, out, r);
+    if (!e)
+        e = person_make(&u, out, r);
+    user_fini(&u);
+    return e;
 }
 
-static enum err make_list(struct user *users, size_t count, struct person **out, struct refusal *r)
+static enum err make_list(const struct user *users, size_t count, struct person **out, struct refusal *r)
 {
     struct person *list = calloc(count + 1, sizeof *list);
     enum err e = list ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
@@ -216,17 +204,24 @@ enum err person_write(struct admin *a, const struct actor *actor, const struct u
     return admin_end(a, s, e, r);
 }
 
-enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t id, struct person_match match,
+                             struct refusal *r)
 {
     struct user u = {0};
+    struct person now = {0};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    if (!e && id == actor->user_id)
-        e = refuse(r, REFUSED_SELF, "id", "nobody removes himself");
     if (!e)
         e = person_load(a, id, &u, r);
     if (!e)
+        e = person_make(&u, &now, r);
+    if (!e)
+        e = person_refuse_unless(match, &now, r);
+    if (!e && id == actor->user_id)
+        e = refuse(r, REFUSED_SELF, "id", "nobody removes himself");
+    if (!e)
         e = person_write(a, actor, &u, NULL, NULL, NULL, r);
+    person_fini(&now);
     user_fini(&u);
     return e;
 }

@@ -17,7 +17,8 @@ size_t role_get_groups_max(enum admin_role role);
  * False: they are longer than that. */
 bool user_set_role(struct user *u, enum admin_role role, char *groups);
 
-MUST_CHECK enum err person_make(struct user *u, struct person *out, struct refusal *r); /* takes what u has */
+MUST_CHECK enum err person_make(const struct user *u, struct person *out, struct refusal *r);
+MUST_CHECK enum err person_refuse_unless(struct person_match match, const struct person *now, struct refusal *r);
 /* Adds where `from` is NULL (*id is the new one), removes where `to` is, else writes what differs; one transaction.
  * REFUSED_TAKEN "username", REFUSED_CHANGED, REFUSED_UNKNOWN "id". `who`: whose own session stays; NULL: somebody
  * else's. */

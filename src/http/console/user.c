@@ -98,7 +98,7 @@ static void answer_remove(struct console_call *call)
 
     if (!console_take_id(call, &id))
         return;
-    enum err e = admin_remove_person(call->admin, &call->actor, id, &r);
+    enum err e = admin_remove_person(call->admin, &call->actor, id, (struct person_match){0}, &r);
     answer(call, e && r.kind == REFUSED_UNKNOWN ? ERR_OK : e, &r);
 }
 

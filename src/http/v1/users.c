@@ -91,45 +91,32 @@ static void answer_add(struct v1_call *c)
     answer_person(c, &p);
 }
 
-/* What the caller read must be what is there. The use case compares once more, under the lock of the row. */
-static bool still_matches(struct v1_call *c, int64_t id, struct person *before)
+/* The ETag of If-Match, if one was sent, is that of the user as he is now. */
+static bool is_current(void *c, const struct person *now, struct refusal *r)
 {
     struct buf shown = {0};
 
-    if (v1_has_failed(c, admin_load_person(c->admin, c->actor, id, before, &c->why)))
-        return false;
-    V1_PUT_EACH(&shown, before, 1, put_person);
-    bool good = v1_still_matches(c, &shown);
-    if (!good)
-        person_fini(before);
-    return good;
+    V1_PUT_EACH(&shown, now, 1, put_person);
+    return v1_matches(c, &shown, r);
 }
 
 static void answer_change(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
-    struct person_change change = {.password = v1_text(&c->body, "password", 200)};
-    struct person before, p;
+    struct person_change change = {.password = v1_text(&c->body, "password", 200), .match = {is_current, c}};
+    struct person p;
 
     take_role(c, &change);
-    if (v1_is_refused(c) || !still_matches(c, id, &before))
-        return;
-    change.if_match = before.etag;
-    enum err e = admin_change_person(c->admin, c->actor, id, &change, &p, &c->why);
-    person_fini(&before);
-    if (!v1_has_failed(c, e))
+    if (!V1_FAILS(c, admin_change_person, id, &change, &p))
         answer_person(c, &p);
 }
 
 static void answer_remove(struct v1_call *c)
 {
+    struct person_match match = {is_current, c};
     int64_t id = v1_path_id(c, 0);
-    struct person before;
 
-    if (v1_is_refused(c) || !still_matches(c, id, &before))
-        return;
-    person_fini(&before);
-    if (!v1_has_failed(c, admin_remove_person(c->admin, c->actor, id, &c->why)))
+    if (!V1_FAILS(c, admin_remove_person, id, match))
         v1_set_no_content(c);
 }
 

@@ -320,7 +320,7 @@ static void nobody_changes_them_here(void **state)
     assert_int_not_equal(admin_change_password(a, &who, "x", "other12", &why), ERR_OK);
     assert_int_equal(why.kind, REFUSED_STATE);
     identity_fini(&who);
-    assert_int_equal(admin_remove_person(a, &boss, login.user.id, &why), ERR_OK);
+    assert_int_equal(admin_remove_person(a, &boss, login.user.id, (struct person_match){0}, &why), ERR_OK);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_outside"), 0);
     assert_false(is_good(&login));
     login_fini(&login);
