@@ -11,17 +11,15 @@
 #include "shardwheel/admin.h"
 #include "shardwheel/store/history.h"
 
-/* `more`: there is another page behind this one. The groups of the filters are filled in here. REFUSED_LIMIT: it takes
- * too long: ask for a shorter range. */
+/* The groups of the filters are filled in here. REFUSED_LIMIT: it takes too long: ask for a shorter range. */
 MUST_CHECK enum err admin_list_audit(struct admin *a, const struct actor *actor, const struct audit_filter *filter,
-                                     struct history_place place, size_t limit, struct audit_page *out, bool *more,
-                                     struct refusal *r);
+                                     struct history_place place, size_t max, struct audit_page *out, struct refusal *r);
 /* What was done to one job, its GLUE sources too. `id` REFUSED_UNKNOWN: there is no such job, and nothing was. */
 MUST_CHECK enum err admin_list_job_changes(struct admin *a, const struct actor *actor, int64_t job_id,
-                                           struct history_place place, size_t limit, struct audit_page *out, bool *more,
+                                           struct history_place place, size_t max, struct audit_page *out,
                                            struct refusal *r);
 MUST_CHECK enum err admin_list_events(struct admin *a, const struct actor *actor, const struct event_filter *filter,
-                                      struct history_place place, size_t limit, struct event_page *out, bool *more,
+                                      struct history_place place, size_t max, struct event_page *out,
                                       struct refusal *r);
 
 /* ---- minutes ----------------------------------------------------------------------------------------------------- */

@@ -29,8 +29,7 @@ static void set_scope(const struct actor *actor, struct audit_filter *f)
 }
 
 enum err admin_list_audit(struct admin *a, const struct actor *actor, const struct audit_filter *filter,
-                          struct history_place place, size_t limit, struct audit_page *out, bool *more,
-                          struct refusal *r)
+                          struct history_place place, size_t max, struct audit_page *out, struct refusal *r)
 {
     struct audit_filter scoped = *filter;
     struct store_session *s = NULL;
@@ -41,9 +40,7 @@ enum err admin_list_audit(struct admin *a, const struct actor *actor, const stru
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = end_slow(a, s, store_load_audit(s, &scoped, place, limit + 1, LIMIT_MS, out, &r->text), r);
-    *more = !e && out->count > limit;
-    out->count = *more ? limit : out->count;
+        e = end_slow(a, s, store_load_audit(s, &scoped, place, max, LIMIT_MS, out, &r->text), r);
     return e;
 }
 
@@ -64,7 +61,7 @@ static enum err refuse_unless_sees_job(struct admin *a, const struct actor *acto
 }
 
 enum err admin_list_job_changes(struct admin *a, const struct actor *actor, int64_t job_id, struct history_place place,
-                                size_t limit, struct audit_page *out, bool *more, struct refusal *r)
+                                size_t max, struct audit_page *out, struct refusal *r)
 {
     const struct audit_filter filter = {.target = job_id, .of_jobs = true};
     bool found = false;
@@ -73,7 +70,7 @@ enum err admin_list_job_changes(struct admin *a, const struct actor *actor, int6
     if (!e)
         e = refuse_unless_sees_job(a, actor, job_id, &found, r);
     if (!e)
-        e = admin_list_audit(a, actor, &filter, place, limit, out, more, r);
+        e = admin_list_audit(a, actor, &filter, place, max, out, r);
     if (e || found || out->count > 0)
         return e;
     audit_page_fini(out);
@@ -83,8 +80,7 @@ enum err admin_list_job_changes(struct admin *a, const struct actor *actor, int6
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
 enum err admin_list_events(struct admin *a, const struct actor *actor, const struct event_filter *filter,
-                           struct history_place place, size_t limit, struct event_page *out, bool *more,
-                           struct refusal *r)
+                           struct history_place place, size_t max, struct event_page *out, struct refusal *r)
 {
     struct event_filter scoped = *filter;
     struct store_session *s = NULL;
@@ -94,9 +90,7 @@ enum err admin_list_events(struct admin *a, const struct actor *actor, const str
     scoped.groups = actor->groups;
     scoped.group_count = actor->group_count;
     if (!e)
-        e = end_slow(a, s, store_load_events(s, &scoped, place, limit + 1, LIMIT_MS, out, &r->text), r);
-    *more = !e && out->count > limit;
-    out->count = *more ? limit : out->count;
+        e = end_slow(a, s, store_load_events(s, &scoped, place, max, LIMIT_MS, out, &r->text), r);
     return e;
 }
 

@@ -68,6 +68,15 @@ static enum err count_steps(struct store_session *s, struct timeline *t, struct 
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
+/* One more was asked for than is shown. */
+static void cut(struct timeline *t, size_t *count)
+{
+    if (*count <= TIMELINE_EVENTS_MAX)
+        return;
+    *count = TIMELINE_EVENTS_MAX;
+    t->is_cut = true;
+}
+
 static enum err load_events(struct store_session *s, struct timeline *t, struct event_page *page,
                             struct event_filter filter, struct errctx *ec)
 {
@@ -77,11 +86,9 @@ static enum err load_events(struct store_session *s, struct timeline *t, struct 
     filter.to_ms = t->to_ms;
     e = store_load_events(s, &filter, (struct history_place){.at_ms = INT64_MAX}, TIMELINE_EVENTS_MAX + 1, LIMIT_MS,
                           page, ec);
-    if (e || page->count <= TIMELINE_EVENTS_MAX)
-        return e;
-    page->count = TIMELINE_EVENTS_MAX;
-    t->is_cut = true;
-    return ERR_OK;
+    if (!e)
+        cut(t, &page->count);
+    return e;
 }
 
 COMPARE_BY_TWO(compare_events, struct event_row, at_ms, id)
@@ -127,11 +134,11 @@ static enum err load_all_events(struct store_session *s, struct timeline *t, str
 static enum err load_changes(struct admin *a, const struct actor *actor, struct timeline *t, struct refusal *r)
 {
     const struct audit_filter filter = {.target = t->job_id, .of_jobs = true, .from_ms = t->from_ms, .to_ms = t->to_ms};
-    bool more = false;
-    enum err e = admin_list_audit(a, actor, &filter, (struct history_place){.at_ms = INT64_MAX}, TIMELINE_EVENTS_MAX,
-                                  &t->changes, &more, r);
+    enum err e = admin_list_audit(a, actor, &filter, (struct history_place){.at_ms = INT64_MAX},
+                                  TIMELINE_EVENTS_MAX + 1, &t->changes, r);
 
-    t->is_cut = t->is_cut || more;
+    if (!e)
+        cut(t, &t->changes.count);
     return e;
 }
 

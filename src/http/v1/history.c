@@ -18,13 +18,6 @@ static struct history_place find_place(const struct v1_page *page)
     return (struct history_place){.at_ms = page->from.keys[0], .id = page->from.keys[1]};
 }
 
-static void end_page(struct v1_call *c, const struct v1_page *page, bool more, int64_t at_ms, int64_t id)
-{
-    const struct v1_cursor next = {.keys = {at_ms, id}, .count = 2};
-
-    v1_end_page(c, page, more ? &next : NULL);
-}
-
 /* limit and after; what is not counted refuses `count`. */
 static struct v1_page read_page(struct v1_call *c, const char *list)
 {
@@ -36,15 +29,6 @@ static struct v1_page read_page(struct v1_call *c, const char *list)
 
 /* ---- audit ------------------------------------------------------------------------------------------------------- */
 
-static void put_entries(struct v1_call *c, const struct v1_page *wanted, struct audit_page *page, bool more)
-{
-    const struct audit_entry *last = page->count > 0 ? &page->items[page->count - 1] : NULL;
-
-    V1_PUT_LIST(&c->r->body, "items", page->items, page->count, v1_put_audit);
-    end_page(c, wanted, more, last ? last->at_ms : 0, last ? last->id : 0);
-    audit_page_fini(page);
-}
-
 static void answer_audit(struct v1_call *c)
 {
     struct audit_filter filter = {.who = v1_query_text(c, "who", WHO_MAX),
@@ -55,23 +39,20 @@ static void answer_audit(struct v1_call *c)
     struct v1_page wanted;
     struct audit_page page = {0};
     char prefix[ACTION_MAX * 4 + 2];
-    bool more = false;
 
     filter.from_ms = v1_query_instant(c, "from", 0);
     filter.to_ms = v1_query_instant(c, "to", 0);
     wanted = read_page(c, "audit");
     if (kind && filter.action)
         v1_note(c, REFUSED_INVALID, "kind", "give the action, or the kind of what was changed, not both");
-    if (v1_is_refused(c))
-        return;
     if (kind) {
         snprintf(prefix, sizeof prefix, "%s.", kind);
         filter.action = prefix;
     }
-    if (v1_has_failed(
-            c, admin_list_audit(c->admin, c->actor, &filter, find_place(&wanted), wanted.limit, &page, &more, &c->why)))
+    if (V1_FAILS(c, admin_list_audit, &filter, find_place(&wanted), (size_t)wanted.want, &page))
         return;
-    put_entries(c, &wanted, &page, more);
+    V1_PUT_PAGE_BY(c, &wanted, page.items, page.count, 2, at_ms, id, v1_put_audit);
+    audit_page_fini(&page);
 }
 
 static void answer_changes(struct v1_call *c)
@@ -79,11 +60,11 @@ static void answer_changes(struct v1_call *c)
     int64_t job_id = v1_path_id(c, 0);
     struct v1_page wanted = read_page(c, "changes");
     struct audit_page page = {0};
-    bool more = false;
 
-    if (V1_FAILS(c, admin_list_job_changes, job_id, find_place(&wanted), wanted.limit, &page, &more))
+    if (V1_FAILS(c, admin_list_job_changes, job_id, find_place(&wanted), (size_t)wanted.want, &page))
         return;
-    put_entries(c, &wanted, &page, more);
+    V1_PUT_PAGE_BY(c, &wanted, page.items, page.count, 2, at_ms, id, v1_put_audit);
+    audit_page_fini(&page);
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
@@ -94,17 +75,13 @@ static void answer_events(struct v1_call *c)
                                   .job_id = v1_query_int(c, "job", 1, INT32_MAX, 0)};
     struct v1_page wanted;
     struct event_page page = {0};
-    const struct event_row *last;
-    bool more = false;
 
     filter.from_ms = v1_query_instant(c, "from", 0);
     filter.to_ms = v1_query_instant(c, "to", 0);
     wanted = read_page(c, "events");
-    if (V1_FAILS(c, admin_list_events, &filter, find_place(&wanted), wanted.limit, &page, &more))
+    if (V1_FAILS(c, admin_list_events, &filter, find_place(&wanted), (size_t)wanted.want, &page))
         return;
-    last = page.count > 0 ? &page.items[page.count - 1] : NULL;
-    V1_PUT_LIST(&c->r->body, "items", page.items, page.count, v1_put_event);
-    end_page(c, &wanted, more, last ? last->at_ms : 0, last ? last->id : 0);
+    V1_PUT_PAGE_BY(c, &wanted, page.items, page.count, 2, at_ms, id, v1_put_event);
     event_page_fini(&page);
 }
 

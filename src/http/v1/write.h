@@ -55,11 +55,16 @@ void v1_end_page(struct v1_call *c, const struct v1_page *page, const struct v1_
 /* The page of a v1_query_ids, of which page->want items were asked for and `found` are there; `key` is the member with
  * the number that it goes by. */
 #define V1_PUT_PAGE(c, page, rows, found, put, key, ...)                                                               \
+    V1_PUT_PAGE_BY(c, page, rows, found, 1, key, key, put __VA_OPT__(, ) __VA_ARGS__)
+/* The same by the first `n` of two members. */
+#define V1_PUT_PAGE_BY(c, page, rows, found, n, key, key2, put, ...)                                                   \
     do {                                                                                                               \
         size_t shown_ = (found) < (page)->limit ? (found) : (page)->limit;                                             \
         V1_PUT_LIST(&(c)->r->body, "items", rows, shown_, put __VA_OPT__(, ) __VA_ARGS__);                             \
         v1_end_page(c, page,                                                                                           \
-                    (found) > shown_ ? &(struct v1_cursor){.keys = {(rows)[shown_ - 1].key}, .count = 1} : NULL);      \
+                    (found) > shown_                                                                                   \
+                        ? &(struct v1_cursor){.keys = {(rows)[shown_ - 1].key, (rows)[shown_ - 1].key2}, .count = n}   \
+                        : NULL);                                                                                       \
     } while (0)
 
 #endif
