@@ -107,19 +107,19 @@ struct login_try {
     const char *keys[LOGIN_KEYS]; /* distinct texts of at most 110 characters */
     int64_t forget_ms;            /* failures that are older count no more */
     login_wait_fn wait;
-    bool (*check)(void *arg); /* the password; called under the locks of the rows: it must not wait */
+    /* The password; called under the locks of the rows: it must not wait. NULL: somebody far away looks at it later; a
+     * failure is counted before he is asked, so that many questions at once gain nothing. */
+    bool (*check)(void *arg);
     void *arg;
 };
 
 /* Looks at the failures, and where none says wait, at the password; one that is wrong counts as a failure, one that is
  * right ends those of the first key. All of it under the locks of these rows, so that many tries at once gain nothing,
- * and many logins at once are none the worse. *wait_ms above 0: the password was not looked at. */
-MUST_CHECK enum err store_try_login(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
+ * and many logins at once are none the worse. *wait_ms above 0: the password was not looked at. *before, unless NULL:
+ * what there was, for the next. */
+MUST_CHECK enum err store_try_login(struct store_session *s, const struct login_try *t,
+                                    struct login_failures before[LOGIN_KEYS], int64_t *wait_ms, bool *right,
                                     struct errctx *ec);
-/* For a password that somebody far away looks at: a failure is counted before he is asked, as of a wrong password, so
- * that many questions at once gain nothing. `check` and `arg` are not used. *before: what there was, for the next. */
-MUST_CHECK enum err store_count_try(struct store_session *s, const struct login_try *t,
-                                    struct login_failures before[LOGIN_KEYS], int64_t *wait_ms, struct errctx *ec);
 /* It was none. `right`: the failures of the first key end, as with a right password; false: nobody has looked. */
 MUST_CHECK enum err store_take_back_try(struct store_session *s, const char *const keys[LOGIN_KEYS],
                                         const struct login_failures before[LOGIN_KEYS], bool right, struct errctx *ec);

@@ -95,15 +95,14 @@ enum err throttle_end_deadlocks(enum err e, struct errctx *ec)
     return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY, "many logins at once: try again") : e;
 }
 
-/* Tries that lock the same rows may meet in a deadlock: one of them is made again. `before` NULL: the password is
- * looked at now. */
+/* Tries that lock the same rows may meet in a deadlock: one of them is made again. */
 static enum err try_often(struct store_session *s, const struct login_try *t, struct login_failures before[LOGIN_KEYS],
                           int64_t *wait_ms, bool *right, struct errctx *ec)
 {
     enum err e = ERR_CONFLICT;
 
     for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
-        e = before ? store_count_try(s, t, before, wait_ms, ec) : store_try_login(s, t, wait_ms, right, ec);
+        e = store_try_login(s, t, before, wait_ms, right, ec);
     return throttle_end_deadlocks(e, ec);
 }
 
@@ -192,12 +191,13 @@ enum err throttle_count(struct admin *a, const struct throttle *t, struct login_
     struct login_try one = {.keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait};
     struct store_session *s = NULL;
     int64_t wait_ms = 0;
+    bool right = false;
     enum err e = admin_take_session(a, &s, r);
 
     if (!e)
         e = clean_now_and_then(a, s, r);
     if (!e)
-        e = try_often(s, &one, before, &wait_ms, NULL, &r->text);
+        e = try_often(s, &one, before, &wait_ms, &right, &r->text);
     return admin_end(a, s, end_try(a, e, wait_ms, r), r);
 }
 

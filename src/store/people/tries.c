@@ -96,9 +96,8 @@ static enum err find_wait(struct store_session *s, const struct login_try *t,
     return e;
 }
 
-/* `before` may be NULL; without a `check` no password is right. */
-static enum err try_once(struct store_session *s, const struct login_try *t, bool (*check)(void *arg),
-                         struct login_failures before[LOGIN_KEYS], int64_t *wait_ms, bool *right, struct errctx *ec)
+enum err store_try_login(struct store_session *s, const struct login_try *t, struct login_failures before[LOGIN_KEYS],
+                         int64_t *wait_ms, bool *right, struct errctx *ec)
 {
     struct login_failures failures[LOGIN_KEYS] = {0};
     int64_t now_ms = 0, longest = 0;
@@ -110,7 +109,7 @@ static enum err try_once(struct store_session *s, const struct login_try *t, boo
     if (!e)
         e = find_wait(s, t, failures, &now_ms, &longest, ec);
     if (!e && longest == 0) {
-        good = check && check(t->arg);
+        good = t->check && t->check(t->arg);
         e = good ? forgive(s, t->keys, ec) : count_failure(s, t->keys, now_ms - t->forget_ms, ec);
         if (!e)
             e = store_commit_txn(s, ec);
@@ -123,20 +122,6 @@ static enum err try_once(struct store_session *s, const struct login_try *t, boo
     if (before)
         memcpy(before, failures, sizeof failures);
     return ERR_OK;
-}
-
-enum err store_try_login(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
-                         struct errctx *ec)
-{
-    return try_once(s, t, t->check, NULL, wait_ms, right, ec);
-}
-
-enum err store_count_try(struct store_session *s, const struct login_try *t, struct login_failures before[LOGIN_KEYS],
-                         int64_t *wait_ms, struct errctx *ec)
-{
-    bool right;
-
-    return try_once(s, t, NULL, before, wait_ms, &right, ec);
 }
 
 /* The time of the last failure is again what it was, unless somebody has failed since. */
