@@ -12,24 +12,11 @@
 #define RUNS_SHOWN 50
 #define PARAMETERS_SHOWN 2000 /* bytes */
 
-static const char *state_name(int64_t state)
-{
-    static const char *const names[] = {"queued", "running", "succeeded", "failed", "cancelled", "skipped"};
-
-    return state >= 0 && state < (int64_t)ARRAY_LEN(names) ? names[state] : "?";
-}
-
 static const char *kind_name(const char *kind)
 {
-    static const struct {
-        char letter;
-        const char *name;
-    } kinds[] = {{'C', "cron"}, {'F', "misfire"}, {'M', "manual"}, {'A', "api"}, {'P', "parent"}};
+    enum trigger_kind found;
 
-    for (size_t i = 0; kind && i < ARRAY_LEN(kinds); i++)
-        if (kind[0] == kinds[i].letter)
-            return kinds[i].name;
-    return "?";
+    return kind && trigger_kind_of_letter(kind[0], &found) ? trigger_kind_name(found) : "?";
 }
 
 static void put_time(const struct ctl *c, int64_t ms, struct buf *out)
@@ -114,7 +101,7 @@ static void put_run_json(const struct flow_run_card *card, struct buf *out)
     ctl_put_int(out, "run", row->id);
     ctl_put_text(out, "flow", row->flow_name);
     ctl_put_int(out, "version", row->version);
-    ctl_put_text(out, "state", state_name(row->state));
+    ctl_put_text(out, "state", flow_run_state_name(row->state));
     ctl_put_text(out, "kind", kind_name(row->kind));
     ctl_put_int(out, "dueSeconds", row->due_s);
     ctl_put_text(out, "who", row->who[0] ? row->who : NULL);
@@ -131,7 +118,7 @@ static void put_run_line(const struct ctl *c, const struct flow_run_card *card, 
     const struct flow_run_row *row = &card->row;
 
     buf_printf(out, "%" PRId64 "\t%s\t%" PRId64 "\t%s%s\t%s\t", row->id, row->flow_name, row->version,
-               state_name(row->state), card->late ? ", late" : "", kind_name(row->kind));
+               flow_run_state_name(row->state), card->late ? ", late" : "", kind_name(row->kind));
     ctl_put_second(c->zone, row->due_s, out);
     buf_puts(out, "\t");
     put_time(c, row->started_ms, out);
@@ -251,7 +238,7 @@ static void put_run_text(const struct ctl *c, const struct flow_run_whole *whole
     struct buf lines = {0};
 
     buf_printf(out, "flow run  %" PRId64 " of %s, version %" PRId64 "\nstate     %s%s\nkind      %s%s%s\ndue       ",
-               card->row.id, card->row.flow_name, card->row.version, state_name(card->row.state),
+               card->row.id, card->row.flow_name, card->row.version, flow_run_state_name(card->row.state),
                card->late ? ", late" : "", kind_name(card->row.kind), card->row.who[0] ? ", by " : "", card->row.who);
     ctl_put_second(c->zone, card->row.due_s, out);
     buf_puts(out, "\nstarted   ");

@@ -3,18 +3,6 @@
 
 #include "http/v1/facts.h"
 
-#include <string.h>
-
-static const char *const kinds[FLOW_STEP_KINDS] = {
-    [FLOW_JOB] = "job",   [FLOW_MAP] = "map",           [FLOW_BROADCAST] = "broadcast",
-    [FLOW_WAIT] = "wait", [FLOW_APPROVAL] = "approval", [FLOW_FLOW] = "flow",
-};
-
-const char *flow_kind_name(enum flow_step_kind kind)
-{
-    return kinds[kind];
-}
-
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
 void flow_put_value(struct buf *out, const char *name, const struct json_value *value)
@@ -49,7 +37,7 @@ static void put_steps(struct buf *out, const struct json_value *steps, const str
             continue;
         v1_put_object(out, NULL);
         v1_put_text(out, "name", boxes[i].name);
-        v1_put_text(out, "type", flow_kind_name(boxes[i].kind));
+        v1_put_text(out, "type", flow_step_kind_name(boxes[i].kind));
         v1_put_bool(out, "closed", true);
         v1_put_object_end(out);
     }
@@ -143,14 +131,9 @@ const char *flow_take_document(struct v1_call *c)
 
 static const char *find_kind(const char *kind)
 {
-    static const struct {
-        const char *letter, *name;
-    } names[] = {{"C", "cron"}, {"F", "misfire"}, {"M", "manual"}, {"A", "api"}, {"P", "parent"}};
+    enum trigger_kind found;
 
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (!strcmp(names[i].letter, kind))
-            return names[i].name;
-    return "api";
+    return trigger_kind_of_letter(kind[0], &found) ? trigger_kind_name(found) : "api";
 }
 
 void flow_put_run(struct buf *out, const struct flow_run_card *card)

@@ -6,7 +6,6 @@
 #include "http/v1/write.h"
 #include "shardwheel/admin/flows.h"
 
-const char *flow_kind_name(enum flow_step_kind kind); /* as documents have it */
 /* The document; of a step that is closed its name and type alone. Where one is, edges say nothing of values. */
 void flow_put_document(struct buf *out, const char *name, const char *document, const struct flow_box *boxes,
                        size_t box_count);

@@ -66,7 +66,7 @@ static void put_step(struct buf *out, const struct flow_box *box, const struct f
     const struct flow_step_view *row = run->steps[i] ? run->steps[i] : &none;
 
     v1_put_text(out, "name", box->name);
-    v1_put_text(out, "type", flow_kind_name(box->kind));
+    v1_put_text(out, "type", flow_step_kind_name(box->kind));
     v1_put_text(out, "state", find_state(run, run->steps[i]));
     v1_put_bool(out, "closed", box->closed);
     v1_put_instant(out, "startedAt", row->started_ms);
