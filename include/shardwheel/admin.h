@@ -14,6 +14,7 @@
 #define SHARDWHEEL_ADMIN_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/config.h"
 #include "shardwheel/counters.h"
 #include "shardwheel/cron.h"
 #include "shardwheel/store/conn.h"
@@ -119,9 +120,6 @@ const char *refusal_name(enum refusal_kind kind); /* "required", "invalid": for 
 
 /* ---- the object -------------------------------------------------------------------------------------------------- */
 
-/* See shardwheel/admin/glue.h. */
-enum glue_mode { GLUE_ON, GLUE_OFF, GLUE_BEAN_ONLY };
-
 struct admin_opts {
     struct store *store;          /* its own */
     struct triggers *triggers;    /* fires that are asked for */
@@ -135,8 +133,8 @@ struct admin_opts {
     const struct zone *zone;                  /* of cron expressions */
     const struct config *config;              /* of the start: what no reload changes; NULL: none */
     const char *node_name, *incarnation;      /* of this node; NULL: none */
-    enum glue_mode glue;
-    bool guarded; /* a next time is written only while a node holds Java admins off */
+    enum config_glue glue;                    /* see shardwheel/admin/glue.h */
+    bool guarded;                             /* a next time is written only while a node holds Java admins off */
 };
 
 /* What the options point to outlives it. */

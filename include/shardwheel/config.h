@@ -145,6 +145,7 @@ enum config_coordination {
 
 /* What becomes of GLUE jobs. */
 enum config_glue { CONFIG_GLUE_ON, CONFIG_GLUE_OFF, CONFIG_GLUE_BEAN_ONLY };
+const char *config_glue_name(enum config_glue glue); /* "on", "off", "bean-only" */
 
 /* Whether this server speaks TLS. */
 enum config_enabled { CONFIG_ENABLED_OFF, CONFIG_ENABLED_ON, CONFIG_ENABLED_AUTO };

@@ -144,8 +144,7 @@ enum err admin_load_instance(struct admin *a, const struct actor *actor, struct 
                                            [CONFIG_DIALECT_B] = "B",
                                            [CONFIG_DIALECT_C] = "C",
                                            [CONFIG_DIALECT_D] = "D"};
-    static const char *const glue[] = {[GLUE_ON] = "on", [GLUE_OFF] = "off", [GLUE_BEAN_ONLY] = "bean-only"};
-    struct instance found = {.glue = glue[a->opts.glue],
+    struct instance found = {.glue = config_glue_name(a->opts.glue),
                              .version = SHARDWHEEL_VERSION,
                              .node = a->opts.node_name ? a->opts.node_name : "",
                              .incarnation = a->opts.incarnation ? a->opts.incarnation : ""};

@@ -36,6 +36,11 @@ static const char *const words[][6] = {
     [KIND_COORDINATION] = {"auto", "zookeeper", "standalone"},
 };
 
+const char *config_glue_name(enum config_glue glue)
+{
+    return words[KIND_GLUE][glue];
+}
+
 /* Reads digits with an optional sign; false when there are none or they overflow. *rest is what follows. */
 static bool read_number(const char *text, int64_t *out, const char **rest)
 {

@@ -40,15 +40,12 @@ static void write_metrics(void *arg, struct buf *out)
 /* Settings that all nodes must have alike: shardwheelctl doctor compares them. */
 static void put_shared_settings(const struct config *config, struct buf *out)
 {
-    static const char *const glue[] = {
-        [CONFIG_GLUE_ON] = "on", [CONFIG_GLUE_OFF] = "off", [CONFIG_GLUE_BEAN_ONLY] = "bean-only"};
-
     buf_printf(out,
                ",\"settings\":{\"javaGuard\":%s,\"deliveryUnknownResend\":%s,\"skippedRows\":%s,\"lostRunsAsk\":%s,"
                "\"logRetentionDays\":%" PRId64 ",\"glue\":\"%s\"}",
                config->java_guard ? "true" : "false", config->delivery_unknown_resend ? "true" : "false",
                config->skipped_rows ? "true" : "false", config->lost_runs_ask ? "true" : "false",
-               config->log_retention_days, glue[config->glue]);
+               config->log_retention_days, config_glue_name(config->glue));
 }
 
 static bool write_health(void *arg, struct buf *out)
@@ -75,16 +72,6 @@ static bool write_health(void *arg, struct buf *out)
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
-
-static enum glue_mode find_glue_mode(const struct config *config)
-{
-    switch (config->glue) {
-    case CONFIG_GLUE_ON: return GLUE_ON;
-    case CONFIG_GLUE_OFF: return GLUE_OFF;
-    case CONFIG_GLUE_BEAN_ONLY: return GLUE_BEAN_ONLY;
-    }
-    return GLUE_ON;
-}
 
 /* What people do: nothing of it begins before HTTP is served. */
 enum err node_start_admin(struct node *node, struct errctx *ec)
@@ -113,7 +100,7 @@ enum err node_start_admin(struct node *node, struct errctx *ec)
                                               .config = node->config,
                                               .node_name = node->name,
                                               .incarnation = node->incarnation,
-                                              .glue = find_glue_mode(node->config),
+                                              .glue = node->config->glue,
                                               .guarded = node->config->java_guard},
                          node->clock, &node->counters, &node->admin, ec);
     if (!e)

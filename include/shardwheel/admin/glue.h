@@ -3,8 +3,8 @@
  * admin/glue: sources of GLUE jobs: read, saved with their versions, compared. See admin.h for threads, rights and
  * refusals.
  *
- * Switch      shardwheel.glue. GLUE_ON: all is possible. GLUE_OFF: no source is saved, no GLUE job made; those that are
- *             there run on. GLUE_BEAN_ONLY: nor are they sent to executors any more, their fires fail with a reason.
+ * Switch      shardwheel.glue. on: all is possible. off: no source is saved, no GLUE job made; those that are there run
+ *             on. bean-only: nor are they sent to executors any more, their fires fail with a reason.
  */
 #ifndef SHARDWHEEL_ADMIN_GLUE_H
 #define SHARDWHEEL_ADMIN_GLUE_H

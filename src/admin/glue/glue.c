@@ -10,10 +10,10 @@
 
 enum err glue_may_save(const struct admin *a, const char *glue_type, struct refusal *r)
 {
-    if (a->opts.glue == GLUE_ON || !glue_type || strcmp(glue_type, "BEAN") == 0)
+    if (a->opts.glue == CONFIG_GLUE_ON || !glue_type || strcmp(glue_type, "BEAN") == 0)
         return ERR_OK;
     return refuse(r, REFUSED_OFF, "glueType", "GLUE is switched off here: shardwheel.glue=%s",
-                  a->opts.glue == GLUE_OFF ? "off" : "bean-only");
+                  config_glue_name(a->opts.glue));
 }
 
 /* For who has the right in the job's group. */

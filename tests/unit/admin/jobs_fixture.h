@@ -27,7 +27,7 @@ struct world {
     struct store_session *guard;
 };
 static struct world w;
-static enum glue_mode world_glue = GLUE_ON;
+static enum config_glue world_glue = CONFIG_GLUE_ON;
 static const struct clock *world_clock; /* NULL: that of the system */
 static struct refusal why;
 

@@ -161,9 +161,9 @@ static void sources_may_be_switched_off(void **state)
     (void)state;
 
     world_close();
-    world_glue = GLUE_OFF;
+    world_glue = CONFIG_GLUE_OFF;
     world_open(false);
-    world_glue = GLUE_ON;
+    world_glue = CONFIG_GLUE_ON;
     form.row.glue_type = "GLUE_PYTHON";
     assert_refused(admin_add_job(w.admin, &root, &form, &id, &why), REFUSED_OFF, "glueType");
     form.row.glue_type = "BEAN";

@@ -14,7 +14,7 @@ static struct store *st;
 static struct admin *admin;
 static struct zone *zone;
 
-static void begin(const char *family, enum glue_mode glue)
+static void begin(const char *family, enum config_glue glue)
 {
     static char context[] = "";
 
@@ -94,7 +94,7 @@ static void expect_ids(const char *body, const char *ids)
 static void lists_have_the_fields_of_the_dialect(void **state)
 {
     (void)state;
-    begin("2.3", GLUE_ON);
+    begin("2.3", CONFIG_GLUE_ON);
     test_sql("INSERT INTO xxl_job_log VALUES (5, 1, 7, 'http://a:1/', 'demo', 'p', '0/2', 3, '2023-11-15 06:13:20', "
              "200, '<!--sw:p:1:1-->t', NULL, 0, NULL, 0)");
     expect("/joblog/pageList", ALL A_PAGE,
@@ -107,7 +107,7 @@ static void lists_have_the_fields_of_the_dialect(void **state)
                 "{\"code\":200,\"msg\":\"Success\",\"data\":{\"offset\":0,\"pagesize\":0,\"data\":[{\"id\":5,");
     expect_part("/joblog/pageList", ALL C_PAGE, "],\"total\":1},\"success\":true}");
     tear_down(NULL);
-    begin("3.4", GLUE_ON);
+    begin("3.4", CONFIG_GLUE_ON);
     add_run(5, 1, 7, "2023-11-15 06:13:20", 200, 0);
     expect_part("/joblog/pageList", ALL C_PAGE, "\"triggerTime\":\"2023-11-15 06:13:20\""); /* of the server's zone */
 }
@@ -115,7 +115,7 @@ static void lists_have_the_fields_of_the_dialect(void **state)
 static void lists_are_filtered_and_ordered(void **state)
 {
     (void)state;
-    begin("2.5", GLUE_ON);
+    begin("2.5", CONFIG_GLUE_ON);
     add_run(1, 1, 7, "2023-11-15 10:00:00", 200, 200);
     add_run(2, 1, 8, "2023-11-15 12:00:00", 200, 0);
     add_run(3, 2, 7, "2023-11-15 11:00:00", 500, 0);
@@ -147,7 +147,7 @@ static void lists_are_filtered_and_ordered(void **state)
 static void runs_that_cannot_be_stopped(void **state)
 {
     (void)state;
-    begin("3.4", GLUE_ON);
+    begin("3.4", CONFIG_GLUE_ON);
     add_run(1, 1, 7, "2023-11-15 10:00:00", 500, 0);
     add_run(2, 1, 7, "2023-11-15 10:00:00", 200, 200);
     add_run(3, 1, 99, "2023-11-15 10:00:00", 200, 0);
@@ -172,7 +172,7 @@ static void runs_that_cannot_be_stopped(void **state)
 static void the_log_is_cleared(void **state)
 {
     (void)state;
-    begin("2.3", GLUE_ON);
+    begin("2.3", CONFIG_GLUE_ON);
     for (int64_t id = 1; id <= 1200; id++)
         add_run(id, 1 + id % 2, 7 + id % 3, id <= 600 ? "2020-01-01 00:00:00" : "2023-11-15 06:13:20", 200, 200);
     test_sql("UPDATE xxl_job_log SET trigger_time = NOW() WHERE id > 1190");
@@ -202,7 +202,7 @@ static void the_log_is_cleared(void **state)
 static void glue_is_saved(void **state)
 {
     (void)state;
-    begin("2.5", GLUE_ON);
+    begin("2.5", CONFIG_GLUE_ON);
     expect("/jobcode/save", "id=7&glueSource=two%0d%0a&glueRemark=abcd&start=1", A_OK);
     assert_string_equal(test_text("SELECT glue_source FROM xxl_job_info"), "two\r\n");
     expect("/jobcode/save", "id=7&glueSource=x&start=1", A_MSG("please input Resource Remark"));
@@ -225,7 +225,7 @@ static void glue_can_be_switched_off(void **state)
 {
     struct refusal r;
     (void)state;
-    begin("3.4", GLUE_OFF);
+    begin("3.4", CONFIG_GLUE_OFF);
     expect_part("/jobcode/save", "id=7&glueSource=x&glueRemark=abcd&start=1", "GLUE is switched off here");
     assert_string_equal(test_text("SELECT glue_source FROM xxl_job_info"), "one");
     expect_part("/jobinfo/add",
@@ -237,7 +237,7 @@ static void glue_can_be_switched_off(void **state)
     assert_int_equal(r.kind, REFUSED_OFF);
     assert_int_equal(glue_may_save(admin, "BEAN", &r), ERR_OK);
     tear_down(NULL);
-    begin("3.4", GLUE_BEAN_ONLY);
+    begin("3.4", CONFIG_GLUE_BEAN_ONLY);
     assert_int_equal(glue_may_save(admin, "GLUE_SHELL", &r), ERR_STATE);
 }
 
