@@ -309,6 +309,22 @@ char *buf_take(struct buf *b);
 /* For strspn, and before what else may stand there. */
 #define ASCII_DIGITS "0123456789"
 #define ASCII_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+/* JSON, a member or an item at a time. Commas come by themselves: from what stands at the buffer's end. A `name` of
+ * NULL writes an item of a list, or what stands alone. */
+struct buf *member_name(struct buf *out, const char *name); /* gives back `out`, for a value of another form */
+void member_text(struct buf *out, const char *name, const char *text); /* NULL becomes null */
+void member_int(struct buf *out, const char *name, int64_t value);
+void member_int_if(struct buf *out, const char *name, bool known, int64_t value); /* null where it is not known */
+void member_int_or_null(struct buf *out, const char *name, int64_t value);        /* 0 becomes null */
+void member_bool(struct buf *out, const char *name, bool value);
+void member_null(struct buf *out, const char *name);
+void member_json(struct buf *out, const char *name, const char *json); /* as it is; NULL becomes null */
+void member_object(struct buf *out, const char *name);
+MUST_CHECK bool member_object_if(struct buf *out, const char *name, bool known); /* false: null, and no end */
+void member_object_end(struct buf *out);
+void member_list(struct buf *out, const char *name);
+void member_list_end(struct buf *out);
+
 /* Of a hexadecimal digit; -1: it is none. */
 static inline int hex_digit(char c)
 {

@@ -28,11 +28,7 @@ static bool put_member(struct audit_diff *d, struct buf *side, const char *name)
 {
     size_t begun = side->len;
 
-    if (side->len > 1)
-        buf_putc(side, ',');
-    buf_put_json(side, name);
-    buf_putc(side, ':');
-    buf_append(side, d->value.data, d->value.len);
+    buf_append(member_name(side, name), d->value.data, d->value.len);
     if (buf_failed(side) || side->len <= AUDIT_SIDE_MAX - LEFT_OUT_ROOM)
         return true;
     side->len = begun;
@@ -152,8 +148,8 @@ bool audit_differs(const struct audit_diff *d)
 static void end_side(struct audit_diff *d, struct buf *side)
 {
     if (d->left_out > 0)
-        buf_printf(side, "%s\"fieldsLeftOut\":%d", side->len > 1 ? "," : "", d->left_out);
-    buf_putc(side, '}');
+        member_int(side, "fieldsLeftOut", d->left_out);
+    member_object_end(side);
 }
 
 struct audit_row audit_bare(enum audit_kind kind, const struct actor *actor, const char *action, int64_t target,

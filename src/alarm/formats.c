@@ -74,35 +74,33 @@ static void put_json_text(struct buf *out, enum channel_kind kind, struct messag
 
 /* ---- JSON of ours ------------------------------------------------------------------------------------------------ */
 
-static void put_member(struct buf *out, const char *name, const char *value)
-{
-    buf_printf(out, ",\"%s\":", name);
-    buf_put_json(out, value);
-}
-
 static void put_json(struct buf *out, const struct message *m, int64_t now_ms)
 {
-    buf_printf(out, "{\"event\":\"%s\"", alarm_event_name(m->event));
-    put_member(out, "title", m->title);
-    put_member(out, "text", m->text);
-    buf_printf(out, ",\"sentMs\":%" PRId64, now_ms);
-    put_member(out, "node", m->node);
-    put_member(out, "app", m->app_name);
+    member_object(out, NULL);
+    member_text(out, "event", alarm_event_name(m->event));
+    member_text(out, "title", m->title);
+    member_text(out, "text", m->text);
+    member_int(out, "sentMs", now_ms);
+    member_text(out, "node", m->node);
+    member_text(out, "app", m->app_name);
     if (m->job_id) {
-        buf_printf(out, ",\"jobId\":%" PRId64 ",\"logId\":%" PRId64 ",\"code\":%d,\"count\":%" PRId64, m->job_id,
-                   m->log_id, m->code, m->count);
-        put_member(out, "job", m->job_name);
-        put_member(out, "group", m->group_name);
-        put_member(out, "reason", m->reason);
-        put_member(out, "time", m->time);
-        put_member(out, "link", m->link);
+        member_int(out, "jobId", m->job_id);
+        member_int(out, "logId", m->log_id);
+        member_int(out, "code", m->code);
+        member_int(out, "count", m->count);
+        member_text(out, "job", m->job_name);
+        member_text(out, "group", m->group_name);
+        member_text(out, "reason", m->reason);
+        member_text(out, "time", m->time);
+        member_text(out, "link", m->link);
     }
     if (m->flow_id) {
-        buf_printf(out, ",\"flowId\":%" PRId64 ",\"runId\":%" PRId64, m->flow_id, m->run_id);
-        put_member(out, "flow", m->job_name);
-        put_member(out, "reason", m->reason);
+        member_int(out, "flowId", m->flow_id);
+        member_int(out, "runId", m->run_id);
+        member_text(out, "flow", m->job_name);
+        member_text(out, "reason", m->reason);
     }
-    buf_putc(out, '}');
+    member_object_end(out);
 }
 
 /* ---- signatures -------------------------------------------------------------------------------------------------- */

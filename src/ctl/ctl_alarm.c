@@ -20,12 +20,12 @@ static void note(void *arg, const char *channel, const char *to, const char *err
         buf_printf(&r->text, "%s%s%s: %s\n", channel, to ? " to " : "", to ? to : "", error ? error : "ok");
         return;
     }
-    buf_puts(&r->text, r->text.len ? ",{" : "{");
-    ctl_put_text(&r->text, "channel", channel);
-    ctl_put_text(&r->text, "to", to);
-    ctl_put_bool(&r->text, "ok", !error);
-    ctl_put_text(&r->text, "error", error);
-    buf_puts(&r->text, "}");
+    member_object(&r->text, NULL);
+    member_text(&r->text, "channel", channel);
+    member_text(&r->text, "to", to);
+    member_bool(&r->text, "ok", !error);
+    member_text(&r->text, "error", error);
+    member_object_end(&r->text);
 }
 
 enum err ctl_test_alarms(const struct config *config, bool *fine, struct errctx *ec)

@@ -48,14 +48,14 @@ static void put_flow_json(const struct flow_row *row, const struct flow *flow, i
 
     if (flow)
         put_schedule(flow_get_settings(flow), &schedule);
-    ctl_put_int(out, "id", row->id);
-    ctl_put_text(out, "name", row->name);
-    ctl_put_bool(out, "started", row->started);
-    ctl_put_int(out, "version", row->version);
-    ctl_put_int_or_null(out, "steps", flow ? (int64_t)flow_count_steps(flow) : 0);
-    ctl_put_text(out, "schedule", flow && strcmp(schedule.data, "-") != 0 ? schedule.data : NULL);
-    ctl_put_int_or_null(out, "nextSeconds", row->started ? row->next_s : 0);
-    ctl_put_int(out, "openRuns", open_runs);
+    member_int(out, "id", row->id);
+    member_text(out, "name", row->name);
+    member_bool(out, "started", row->started);
+    member_int(out, "version", row->version);
+    member_int_or_null(out, "steps", flow ? (int64_t)flow_count_steps(flow) : 0);
+    member_text(out, "schedule", flow && strcmp(schedule.data, "-") != 0 ? schedule.data : NULL);
+    member_int_or_null(out, "nextSeconds", row->started ? row->next_s : 0);
+    member_int(out, "openRuns", open_runs);
     out->failed = out->failed || buf_failed(&schedule);
     buf_fini(&schedule);
 }
@@ -136,15 +136,15 @@ enum err ctl_list_flows(struct ctl *c, struct errctx *ec)
 
 static void put_versions_json(const struct flow_version_rows *versions, struct buf *out)
 {
-    buf_puts(ctl_put_name(out, "versions"), "[");
+    member_list(out, "versions");
     for (size_t i = 0; i < versions->count; i++) {
-        buf_puts(out, i ? ",{" : "{");
-        ctl_put_int(out, "version", versions->rows[i].version);
-        ctl_put_int(out, "atMs", versions->rows[i].at_ms);
-        ctl_put_text(out, "who", versions->rows[i].who);
-        buf_puts(out, "}");
+        member_object(out, NULL);
+        member_int(out, "version", versions->rows[i].version);
+        member_int(out, "atMs", versions->rows[i].at_ms);
+        member_text(out, "who", versions->rows[i].who);
+        member_object_end(out);
     }
-    buf_puts(out, "]");
+    member_list_end(out);
 }
 
 static void put_flow_text(const struct ctl *c, const struct flow_row *row, const struct flow *flow, int64_t open_runs,
@@ -188,9 +188,11 @@ enum err ctl_show_flow(struct ctl *c, struct errctx *ec)
     if (!e)
         flow = read_document(rows.rows[0].document);
     if (!e && c->wanted->json) {
+        member_object(&c->out, NULL);
         put_flow_json(&rows.rows[0], flow, open_runs, &c->out);
         put_versions_json(&versions, &c->out);
-        buf_printf(ctl_put_name(&c->out, "document"), "%s}\n", rows.rows[0].document);
+        member_json(&c->out, "document", rows.rows[0].document);
+        buf_puts(&c->out, "}\n");
     } else if (!e) {
         put_flow_text(c, &rows.rows[0], flow, open_runs, &versions, &c->out);
     }

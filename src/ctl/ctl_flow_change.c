@@ -106,17 +106,17 @@ static void put_applied_json(const struct applying *a, bool dry_run, struct buf 
     const char *line = a->lines.len ? a->lines.data : "";
     struct buf text = {0};
 
-    ctl_put_bool(out, "dryRun", dry_run);
-    ctl_put_text(out, "name", a->name);
-    ctl_put_bool(out, "isNew", a->before.count == 0);
-    ctl_put_int_or_null(out, "id", a->id);
-    ctl_put_int_or_null(out, "version", a->version);
-    buf_puts(ctl_put_name(out, "differences"), "[");
+    member_object(out, NULL);
+    member_bool(out, "dryRun", dry_run);
+    member_text(out, "name", a->name);
+    member_bool(out, "isNew", a->before.count == 0);
+    member_int_or_null(out, "id", a->id);
+    member_int_or_null(out, "version", a->version);
+    member_list(out, "differences");
     for (; *line; line += strcspn(line, "\n") + 1) {
         buf_clear(&text);
         buf_append(&text, line, strcspn(line, "\n"));
-        buf_puts(out, line == a->lines.data ? "" : ",");
-        buf_put_json(out, text.data);
+        member_text(out, NULL, text.data);
     }
     buf_puts(out, "]}\n");
     out->failed = out->failed || buf_failed(&text) || buf_failed(&a->lines);

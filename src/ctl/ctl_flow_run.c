@@ -79,8 +79,9 @@ enum err ctl_run_flow(struct ctl *c, struct errctx *ec)
     if (!e)
         e = ctl_refused(admin_start_flow_run(c->admin, &ctl_actor, rows.rows[0].id, &order, &id, &is_new, &r), &r, ec);
     if (!e && c->wanted->json) {
-        ctl_put_int(&c->out, "run", id);
-        ctl_put_bool(&c->out, "isNew", is_new);
+        member_object(&c->out, NULL);
+        member_int(&c->out, "run", id);
+        member_bool(&c->out, "isNew", is_new);
         buf_puts(&c->out, "}\n");
     } else if (!e) {
         buf_printf(&c->out, is_new ? "flow run %" PRId64 " starts\n" : "flow run %" PRId64 " has this key already\n",
@@ -98,19 +99,19 @@ static void put_run_json(const struct flow_run_card *card, struct buf *out)
 {
     const struct flow_run_row *row = &card->row;
 
-    ctl_put_int(out, "run", row->id);
-    ctl_put_text(out, "flow", row->flow_name);
-    ctl_put_int(out, "version", row->version);
-    ctl_put_text(out, "state", flow_run_state_name(row->state));
-    ctl_put_text(out, "kind", kind_name(row->kind));
-    ctl_put_int(out, "dueSeconds", row->due_s);
-    ctl_put_text(out, "who", row->who[0] ? row->who : NULL);
-    ctl_put_int(out, "createdMs", row->created_ms);
-    ctl_put_int_or_null(out, "startedMs", row->started_ms);
-    ctl_put_int_or_null(out, "endedMs", row->ended_ms);
-    ctl_put_bool(out, "late", card->late);
-    ctl_put_int_or_null(out, "parentRun", card->parent_run);
-    ctl_put_text(out, "message", row->message);
+    member_int(out, "run", row->id);
+    member_text(out, "flow", row->flow_name);
+    member_int(out, "version", row->version);
+    member_text(out, "state", flow_run_state_name(row->state));
+    member_text(out, "kind", kind_name(row->kind));
+    member_int(out, "dueSeconds", row->due_s);
+    member_text(out, "who", row->who[0] ? row->who : NULL);
+    member_int(out, "createdMs", row->created_ms);
+    member_int_or_null(out, "startedMs", row->started_ms);
+    member_int_or_null(out, "endedMs", row->ended_ms);
+    member_bool(out, "late", card->late);
+    member_int_or_null(out, "parentRun", card->parent_run);
+    member_text(out, "message", row->message);
 }
 
 static void put_run_line(const struct ctl *c, const struct flow_run_card *card, struct buf *out)
@@ -175,20 +176,20 @@ static void put_step_json(const struct flow_run_whole *whole, size_t i, struct b
     const struct flow_box *box = &whole->boxes[i];
 
     buf_puts(out, i ? ",\n{" : "\n{");
-    ctl_put_text(out, "name", box->name);
-    ctl_put_text(out, "type", flow_step_kind_name(box->kind));
-    ctl_put_text(out, "state", flow_state_name(step ? (enum flow_state)step->state : FLOW_WAITING));
-    ctl_put_int_or_null(out, "job", box->job_id);
-    ctl_put_int_or_null(out, "log", step ? step->log_id : 0);
-    ctl_put_int_or_null(out, "childRun", step ? step->child_run : 0);
-    ctl_put_int(out, "tries", step ? step->tries : 0);
-    ctl_put_int_or_null(out, "startedMs", step ? step->started_ms : 0);
-    ctl_put_int_or_null(out, "endedMs", step ? step->ended_ms : 0);
-    ctl_put_text(out, "result", step ? step->result : NULL);
-    ctl_put_text(out, "message", step ? step->message : NULL);
-    ctl_put_text(out, "reason", whole->reasons[i]);
-    ctl_put_text(out, "who", step ? step->who : NULL);
-    ctl_put_text(out, "remark", step ? step->remark : NULL);
+    member_text(out, "name", box->name);
+    member_text(out, "type", flow_step_kind_name(box->kind));
+    member_text(out, "state", flow_state_name(step ? (enum flow_state)step->state : FLOW_WAITING));
+    member_int_or_null(out, "job", box->job_id);
+    member_int_or_null(out, "log", step ? step->log_id : 0);
+    member_int_or_null(out, "childRun", step ? step->child_run : 0);
+    member_int(out, "tries", step ? step->tries : 0);
+    member_int_or_null(out, "startedMs", step ? step->started_ms : 0);
+    member_int_or_null(out, "endedMs", step ? step->ended_ms : 0);
+    member_text(out, "result", step ? step->result : NULL);
+    member_text(out, "message", step ? step->message : NULL);
+    member_text(out, "reason", whole->reasons[i]);
+    member_text(out, "who", step ? step->who : NULL);
+    member_text(out, "remark", step ? step->remark : NULL);
     buf_puts(out, "}");
 }
 
@@ -270,10 +271,10 @@ enum err ctl_show_flow_run(struct ctl *c, struct errctx *ec)
         return err_set(ec, ERR_NOMEM, "out of memory");
     e = ctl_refused(admin_load_flow_run(c->admin, &ctl_actor, c->wanted->log_id, whole, &r), &r, ec);
     if (!e && c->wanted->json) {
+        member_object(&c->out, NULL);
         put_run_json(&whole->card.items[0], &c->out);
-        buf_puts(ctl_put_name(&c->out, "parameters"),
-                 whole->card.items[0].row.parameters ? whole->card.items[0].row.parameters : "null");
-        buf_puts(ctl_put_name(&c->out, "steps"), "[");
+        member_json(&c->out, "parameters", whole->card.items[0].row.parameters);
+        member_list(&c->out, "steps");
         for (size_t i = 0; i < whole->box_count; i++)
             put_step_json(whole, i, &c->out);
         buf_puts(&c->out, "\n]}\n");

@@ -30,18 +30,16 @@ static void write_json(const struct view *v, struct buf *out)
 {
     struct buf value = {0};
 
-    ctl_put_int(out, "job", v->row->id);
-    ctl_put_bool(out, "running", v->row->status == 1);
-    ctl_put_text(out, "type", v->row->schedule_type);
-    ctl_put_text(out, "conf", v->row->schedule_conf);
-    if (v->row->status == 1)
-        ctl_put_int(out, "nextMs", v->row->next_ms);
-    else
-        ctl_put_null(out, "nextMs");
-    ctl_put_text(out, "zone", zone_get_name(v->zone));
-    buf_puts(ctl_put_name(out, "settings"), "{");
+    member_object(out, NULL);
+    member_int(out, "job", v->row->id);
+    member_bool(out, "running", v->row->status == 1);
+    member_text(out, "type", v->row->schedule_type);
+    member_text(out, "conf", v->row->schedule_conf);
+    member_int_if(out, "nextMs", v->row->status == 1, v->row->next_ms);
+    member_text(out, "zone", zone_get_name(v->zone));
+    member_object(out, "settings");
     for (size_t i = 0; i < job_setting_count(); i++)
-        ctl_put_text(out, job_setting_name(i), find_text(v->settings, i, v->zone, &value));
+        member_text(out, job_setting_name(i), find_text(v->settings, i, v->zone, &value));
     buf_puts(out, "}}\n");
     out->failed = out->failed || buf_failed(&value);
     buf_fini(&value);

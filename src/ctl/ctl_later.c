@@ -22,10 +22,11 @@ static enum err add_row(struct store_session *s, const struct later_row *row, in
     enum err e = ctl_note_begin(&note, s, row->job_id, ec);
 
     if (!e) {
-        ctl_put_text(&note.after, "executorParam", row->param);
+        member_object(&note.after, NULL);
+        member_text(&note.after, "executorParam", row->param);
         if (row->addresses)
-            ctl_put_text(&note.after, "addressList", row->addresses);
-        ctl_put_int(&note.after, "atSeconds", row->due_s);
+            member_text(&note.after, "addressList", row->addresses);
+        member_int(&note.after, "atSeconds", row->due_s);
         audit = ctl_note_end(&note, "job.trigger", row->job_id);
         e = store_add_later(s, row, &audit, id, ec);
     }
@@ -79,14 +80,14 @@ enum err ctl_trigger(struct ctl *c, struct errctx *ec)
 
 static void put_row_json(const struct later_row *row, struct buf *out)
 {
-    ctl_put_int(out, "id", row->id);
-    ctl_put_int(out, "job", row->job_id);
-    ctl_put_text(out, "kind", trigger_kind_name(row->kind));
-    ctl_put_int(out, "dueSeconds", row->due_s);
-    ctl_put_bool(out, "held", row->hold_until_s);
-    ctl_put_int_or_null(out, "log", row->log_id);
-    ctl_put_text(out, "addresses", row->addresses);
-    ctl_put_text(out, "param", row->param);
+    member_int(out, "id", row->id);
+    member_int(out, "job", row->job_id);
+    member_text(out, "kind", trigger_kind_name(row->kind));
+    member_int(out, "dueSeconds", row->due_s);
+    member_bool(out, "held", row->hold_until_s);
+    member_int_or_null(out, "log", row->log_id);
+    member_text(out, "addresses", row->addresses);
+    member_text(out, "param", row->param);
     buf_puts(out, "}");
 }
 
@@ -143,8 +144,9 @@ static enum err note_cancel(struct store_session *s, const struct later_row *row
 
     if (e)
         return e;
-    ctl_put_int(&note->before, "later", row->id);
-    ctl_put_int(&note->before, "atSeconds", row->due_s);
+    member_object(&note->before, NULL);
+    member_int(&note->before, "later", row->id);
+    member_int(&note->before, "atSeconds", row->due_s);
     *out = ctl_note_end(note, "job.cancel-later", row->job_id);
     return ERR_OK;
 }
@@ -213,55 +215,64 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
 }
 
 /* Some of them, where there are many. */
-static void put_users(const struct named_few *users, bool json, struct buf *out)
+static void put_users(const struct named_few *users, struct buf *out)
 {
-    buf_puts(out, json ? ",\"names\":[" : ": ");
+    buf_puts(out, ": ");
     for (size_t i = 0; i < users->count; i++) {
-        buf_puts(out, i == 0 ? "" : json ? "," : ", ");
-        if (json)
-            buf_put_json(out, users->names[i]);
-        else
-            ctl_put_cell(out, users->names[i]);
+        buf_puts(out, i ? ", " : "");
+        ctl_put_cell(out, users->names[i]);
     }
-    buf_puts(out, json ? "]" : (size_t)users->all > users->count ? ", ..." : "");
+    buf_puts(out, (size_t)users->all > users->count ? ", ..." : "");
 }
 
-static void put_going_back(const struct going_back *g, const struct zone *zone, bool json, struct buf *out)
+static void put_facts_text(const struct going_back *g, const struct fact *facts, size_t n, const struct zone *zone,
+                           struct buf *out)
 {
-    struct fact facts[FACTS_MAX];
-    size_t n = list_facts(g, facts);
-
-    buf_puts(out, json ? "{" : "");
     for (size_t i = 0; i < n; i++) {
-        if (json) {
-            buf_printf(out, "%s\"%s\":{\"count\":%" PRId64, i ? "," : "", facts[i].json, facts[i].count);
-            if (facts[i].first_s)
-                buf_printf(out, ",\"firstDueSeconds\":%" PRId64, facts[i].first_s);
-            if (!strcmp(facts[i].json, "users"))
-                put_users(&g->strong, json, out);
-            buf_puts(out, "}");
-        } else if (facts[i].count) {
-            buf_printf(out, "%8" PRId64 "  %s", facts[i].count, facts[i].text);
-            if (facts[i].first_s) {
-                buf_puts(out, "; first ");
-                ctl_put_second(zone, facts[i].first_s, out);
-            }
-            if (!strcmp(facts[i].json, "users"))
-                put_users(&g->strong, json, out);
-            buf_puts(out, "\n");
+        if (!facts[i].count)
+            continue;
+        buf_printf(out, "%8" PRId64 "  %s", facts[i].count, facts[i].text);
+        if (facts[i].first_s) {
+            buf_puts(out, "; first ");
+            ctl_put_second(zone, facts[i].first_s, out);
         }
+        if (!strcmp(facts[i].json, "users"))
+            put_users(&g->strong, out);
+        buf_puts(out, "\n");
     }
-    buf_puts(out, json ? "}\n" : "");
-    if (!json && going_back_is_empty(g) && g->left_open == 0)
+    if (going_back_is_empty(g) && g->left_open == 0)
         buf_puts(out, "Nothing: a Java admin will do everything.\n");
+}
+
+static void put_facts_json(const struct going_back *g, const struct fact *facts, size_t n, struct buf *out)
+{
+    member_object(out, NULL);
+    for (size_t i = 0; i < n; i++) {
+        member_object(out, facts[i].json);
+        member_int(out, "count", facts[i].count);
+        if (facts[i].first_s)
+            member_int(out, "firstDueSeconds", facts[i].first_s);
+        if (!strcmp(facts[i].json, "users")) {
+            member_list(out, "names");
+            for (size_t k = 0; k < g->strong.count; k++)
+                member_text(out, NULL, g->strong.names[k]);
+            member_list_end(out);
+        }
+        member_object_end(out);
+    }
+    buf_puts(out, "}\n");
 }
 
 enum err ctl_going_back(struct ctl *c, struct errctx *ec)
 {
+    struct fact facts[FACTS_MAX];
     struct going_back g;
     enum err e = store_load_going_back(c->session, &g, ec);
+    size_t n = e ? 0 : list_facts(&g, facts);
 
-    if (!e)
-        put_going_back(&g, c->zone, c->wanted->json, &c->out);
+    if (!e && c->wanted->json)
+        put_facts_json(&g, facts, n, &c->out);
+    else if (!e)
+        put_facts_text(&g, facts, n, c->zone, &c->out);
     return e;
 }

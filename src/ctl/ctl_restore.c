@@ -47,22 +47,23 @@ static void put_json(const struct restore_result *r, bool dry_run, struct buf *o
                    {"flowRuns", r->flow_runs}, {"flows", r->flows},
                    {"sessions", r->sessions},  {"tokens", r->tokens}};
 
-    ctl_put_bool(out, "done", !dry_run);
-    ctl_put_bool(out, "dryRun", dry_run);
+    member_object(out, NULL);
+    member_bool(out, "done", !dry_run);
+    member_bool(out, "dryRun", dry_run);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        ctl_put_int(out, numbers[i].name, numbers[i].value);
-    ctl_put_bool(out, "reshardWithdrawn", r->reshard);
-    buf_puts(ctl_put_name(out, "jobs"), "[");
+        member_int(out, numbers[i].name, numbers[i].value);
+    member_bool(out, "reshardWithdrawn", r->reshard);
+    member_list(out, "jobs");
     for (size_t i = 0; i < r->count; i++) {
         const struct restored_job *job = &r->jobs[i];
 
         buf_puts(out, i ? ",\n{" : "\n{");
-        ctl_put_int(out, "job", job->id);
-        ctl_put_int(out, "mayHaveRun", job->count);
-        ctl_put_bool(out, "atLeast", job->more);
-        ctl_put_int(out, "firstSeconds", job->first_s);
-        ctl_put_int(out, "lastSeconds", job->last_s);
-        ctl_put_bool(out, "stopped", job->stopped);
+        member_int(out, "job", job->id);
+        member_int(out, "mayHaveRun", job->count);
+        member_bool(out, "atLeast", job->more);
+        member_int(out, "firstSeconds", job->first_s);
+        member_int(out, "lastSeconds", job->last_s);
+        member_bool(out, "stopped", job->stopped);
         buf_putc(out, '}');
     }
     buf_puts(out, r->count ? "\n]}\n" : "]}\n");

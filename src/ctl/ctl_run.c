@@ -58,10 +58,11 @@ static enum err note_kill(struct store_session *s, int64_t log_id, const struct 
     if (!e)
         e = ctl_note_begin(&note, s, run.job_id, ec);
     if (!e) {
-        ctl_put_int(&note.after, "jobId", run.job_id);
-        ctl_put_text(&note.after, "executorAddress", run.address);
+        member_object(&note.after, NULL);
+        member_int(&note.after, "jobId", run.job_id);
+        member_text(&note.after, "executorAddress", run.address);
         if (said->len)
-            ctl_put_text(&note.after, "said", said->data);
+            member_text(&note.after, "said", said->data);
         audit = ctl_note_end(&note, "run.kill", log_id);
         e = store_write_audit(s, &audit, ec);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables and the JSON of shardwheelctl. */
+/* The tables of shardwheelctl; shards and nodes. */
 #include "ctl/parts.h"
 
 #include <inttypes.h>
@@ -20,46 +20,6 @@ void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out)
     struct civil c = zone_to_civil(zone, s);
 
     buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
-}
-
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
-
-struct buf *ctl_put_name(struct buf *out, const char *name)
-{
-    if (!out->len)
-        buf_putc(out, '{');
-    else if (out->data[out->len - 1] != '{')
-        buf_putc(out, ',');
-    buf_printf(out, "\"%s\":", name);
-    return out;
-}
-
-void ctl_put_text(struct buf *out, const char *name, const char *value)
-{
-    buf_put_json(ctl_put_name(out, name), value);
-}
-
-void ctl_put_int(struct buf *out, const char *name, int64_t value)
-{
-    buf_put_int(ctl_put_name(out, name), value);
-}
-
-void ctl_put_bool(struct buf *out, const char *name, bool value)
-{
-    buf_puts(ctl_put_name(out, name), value ? "true" : "false");
-}
-
-void ctl_put_int_or_null(struct buf *out, const char *name, int64_t value)
-{
-    if (value)
-        ctl_put_int(out, name, value);
-    else
-        ctl_put_null(out, name);
-}
-
-void ctl_put_null(struct buf *out, const char *name)
-{
-    ctl_put_text(out, name, NULL);
 }
 
 /* ---- a table ----------------------------------------------------------------------------------------------------- */
@@ -135,31 +95,29 @@ static double lag_s(const struct shard_view *row, int64_t now_ms)
 
 static void write_shards_json(const struct cluster_status *status, struct buf *out)
 {
-    ctl_put_int(out, "shards", status->shards);
+    member_object(out, NULL);
+    member_int(out, "shards", status->shards);
     if (status->wish.shards)
-        buf_printf(ctl_put_name(out, "change"), "{\"shards\":%d,\"lastSecond\":%" PRId64 ",\"try\":%d}",
+        buf_printf(member_name(out, "change"), "{\"shards\":%d,\"lastSecond\":%" PRId64 ",\"try\":%d}",
                    status->wish.shards, status->wish.last_s, status->wish.tries);
     else
-        ctl_put_null(out, "change");
-    buf_puts(ctl_put_name(out, "rows"), "[");
+        member_null(out, "change");
+    member_list(out, "rows");
     for (size_t i = 0; i < status->count; i++) {
         const struct shard_view *row = &status->rows[i];
         int64_t held = shard_get_held_ms(row, status->now_ms);
 
         buf_puts(out, i ? ",\n{" : "\n{");
-        ctl_put_int(out, "shard", row->shard);
-        ctl_put_text(out, "owner", row->owner[0] ? row->owner : NULL);
-        ctl_put_int(out, "epoch", row->epoch);
-        if (held >= 0)
-            ctl_put_int(out, "heldSeconds", held / 1000);
-        else
-            ctl_put_null(out, "heldSeconds");
+        member_int(out, "shard", row->shard);
+        member_text(out, "owner", row->owner[0] ? row->owner : NULL);
+        member_int(out, "epoch", row->epoch);
+        member_int_if(out, "heldSeconds", held >= 0, held / 1000);
         if (row->cursor_s)
-            buf_printf(ctl_put_name(out, "cursorLagSeconds"), "%.1f", lag_s(row, status->now_ms));
+            buf_printf(member_name(out, "cursorLagSeconds"), "%.1f", lag_s(row, status->now_ms));
         else
-            ctl_put_null(out, "cursorLagSeconds");
-        ctl_put_int(out, "planned", row->planned);
-        ctl_put_int(out, "openBefore", row->open_before);
+            member_null(out, "cursorLagSeconds");
+        member_int(out, "planned", row->planned);
+        member_int(out, "openBefore", row->open_before);
         buf_putc(out, '}');
     }
     buf_puts(out, status->count ? "\n]}\n" : "]}\n");
@@ -215,16 +173,16 @@ static void write_nodes_json(const struct node_row *nodes, size_t count, int64_t
         const struct node_row *node = &nodes[i];
 
         buf_puts(out, i ? ",\n{" : "\n{");
-        ctl_put_text(out, "node", node->node);
-        ctl_put_text(out, "url", node->url);
-        ctl_put_text(out, "incarnation", node->incarnation);
-        ctl_put_text(out, "version", node->version);
-        ctl_put_text(out, "state", node_get_state(node, now_ms));
-        ctl_put_int(out, "owned", node->owned);
-        ctl_put_bool(out, "drain", node->drain);
-        ctl_put_int(out, "upSeconds", node_get_up_ms(node, now_ms) / 1000);
-        buf_printf(ctl_put_name(out, "beatAgoSeconds"), "%.1f", beat_age_s(node, now_ms));
-        ctl_put_int(out, "clockAheadMs", node->clock_ms);
+        member_text(out, "node", node->node);
+        member_text(out, "url", node->url);
+        member_text(out, "incarnation", node->incarnation);
+        member_text(out, "version", node->version);
+        member_text(out, "state", node_get_state(node, now_ms));
+        member_int(out, "owned", node->owned);
+        member_bool(out, "drain", node->drain);
+        member_int(out, "upSeconds", node_get_up_ms(node, now_ms) / 1000);
+        buf_printf(member_name(out, "beatAgoSeconds"), "%.1f", beat_age_s(node, now_ms));
+        member_int(out, "clockAheadMs", node->clock_ms);
         buf_putc(out, '}');
     }
     buf_puts(out, count ? "\n]\n" : "]\n");

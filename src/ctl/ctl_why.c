@@ -4,9 +4,6 @@
 
 #include "shardwheel/admin/explain.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #define RANGE_S 3600 /* before the end, where no beginning is given */
 
 static void put_json_item(const struct explain_item *item, struct buf *out)
@@ -14,27 +11,28 @@ static void put_json_item(const struct explain_item *item, struct buf *out)
     struct buf text = {0};
 
     explain_put_text(&text, item);
-    ctl_put_int(out, "dueSeconds", item->due_ms / 1000);
-    ctl_put_text(out, "kind", trigger_kind_name(item->kind));
-    ctl_put_text(out, "state", explain_state_name(item->state));
-    buf_puts(ctl_put_name(out, "runs"), "[");
+    member_int(out, "dueSeconds", item->due_ms / 1000);
+    member_text(out, "kind", trigger_kind_name(item->kind));
+    member_text(out, "state", explain_state_name(item->state));
+    member_list(out, "runs");
     for (size_t i = 0; i < item->run_count; i++)
-        buf_printf(out, "%s%" PRId64, i ? "," : "", item->runs[i]);
-    buf_putc(out, ']');
-    ctl_put_int(out, "runsLeftOut", item->runs_left_out);
-    ctl_put_text(out, "text", text.data ? text.data : "");
-    buf_putc(out, '}');
+        member_int(out, NULL, item->runs[i]);
+    member_list_end(out);
+    member_int(out, "runsLeftOut", item->runs_left_out);
+    member_text(out, "text", text.data ? text.data : "");
+    member_object_end(out);
     out->failed = out->failed || buf_failed(&text);
     buf_fini(&text);
 }
 
 static void put_json(const struct explanation *ex, bool complete, struct buf *out)
 {
-    ctl_put_int(out, "job", ex->job_id);
-    ctl_put_int(out, "fromSeconds", ex->from_ms / 1000);
-    ctl_put_int(out, "untilSeconds", ex->until_ms / 1000);
-    ctl_put_bool(out, "complete", complete);
-    buf_puts(ctl_put_name(out, "items"), "[");
+    member_object(out, NULL);
+    member_int(out, "job", ex->job_id);
+    member_int(out, "fromSeconds", ex->from_ms / 1000);
+    member_int(out, "untilSeconds", ex->until_ms / 1000);
+    member_bool(out, "complete", complete);
+    member_list(out, "items");
     for (size_t i = 0; i < ex->count; i++) {
         buf_puts(out, i ? ",\n{" : "\n{");
         put_json_item(&ex->items[i], out);

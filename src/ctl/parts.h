@@ -93,13 +93,6 @@ const struct node_row *ctl_find_node(const struct ctl *c, const char *wanted, st
 void ctl_write_shards(const struct cluster_status *status, bool json, struct buf *out);
 void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms, bool json, struct buf *out);
 void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out); /* "2026-11-22 16:00:00" */
-/* Members of a JSON object, of which `out` is empty or ends with the beginning. */
-struct buf *ctl_put_name(struct buf *out, const char *name);             /* gives back `out`, for the value */
-void ctl_put_text(struct buf *out, const char *name, const char *value); /* NULL is JSON's null */
-void ctl_put_int(struct buf *out, const char *name, int64_t value);
-void ctl_put_bool(struct buf *out, const char *name, bool value);
-void ctl_put_null(struct buf *out, const char *name);
-void ctl_put_int_or_null(struct buf *out, const char *name, int64_t value); /* 0 is JSON's null */
 /* A table with columns as wide as need be. Lines of cells with tabs between them, as `head` has; at most nine cells. */
 void ctl_put_table(const char *head, const struct buf *lines, struct buf *out);
 void ctl_put_cell(struct buf *out, const char *text);               /* its tabs and line ends become blanks */

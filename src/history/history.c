@@ -45,11 +45,10 @@ static void greet(struct history *h, int64_t now_ms)
 {
     struct buf data = {0};
 
-    buf_puts(&data, "{\"version\":");
-    buf_put_json(&data, h->opts.version);
-    buf_puts(&data, ",\"run\":");
-    buf_put_json(&data, h->opts.incarnation);
-    buf_putc(&data, '}');
+    member_object(&data, NULL);
+    member_text(&data, "version", h->opts.version);
+    member_text(&data, "run", h->opts.incarnation);
+    member_object_end(&data);
     events_post(&h->events,
                 &(struct event_row){.at_ms = now_ms,
                                     .kind = EVENT_NODE_JOINED,

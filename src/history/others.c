@@ -84,11 +84,13 @@ static void describe_edit(const struct edited_job *job, struct buf *detail, stru
 {
     buf_printf(detail, "Job %" PRId64 " was %s outside shardwheel: schedule %s %s, %s.", job->id,
                job->added ? "added" : "changed", job->type, job->conf, job->running ? "started" : "stopped");
-    buf_puts(data, "{\"scheduleType\":");
-    buf_put_json(data, job->type);
-    buf_puts(data, ",\"scheduleConf\":");
-    buf_put_json(data, job->conf);
-    buf_printf(data, ",\"running\":%s%s}", job->running ? "true" : "false", job->added ? ",\"added\":true" : "");
+    member_object(data, NULL);
+    member_text(data, "scheduleType", job->type);
+    member_text(data, "scheduleConf", job->conf);
+    member_bool(data, "running", job->running);
+    if (job->added)
+        member_bool(data, "added", true);
+    member_object_end(data);
 }
 
 /* Ids ascend within a pass, so one walk over the list of the last one will do. */

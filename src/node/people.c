@@ -12,7 +12,6 @@
 #include "shardwheel/metrics.h"
 #include "shardwheel/store/database.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #define CALLS_MAX 16                        /* executors that people wait for at once: logs and kills */
@@ -40,12 +39,14 @@ static void write_metrics(void *arg, struct buf *out)
 /* Settings that all nodes must have alike: shardwheelctl doctor compares them. */
 static void put_shared_settings(const struct config *config, struct buf *out)
 {
-    buf_printf(out,
-               ",\"settings\":{\"javaGuard\":%s,\"deliveryUnknownResend\":%s,\"skippedRows\":%s,\"lostRunsAsk\":%s,"
-               "\"logRetentionDays\":%" PRId64 ",\"glue\":\"%s\"}",
-               config->java_guard ? "true" : "false", config->delivery_unknown_resend ? "true" : "false",
-               config->skipped_rows ? "true" : "false", config->lost_runs_ask ? "true" : "false",
-               config->log_retention_days, config_glue_name(config->glue));
+    member_object(out, "settings");
+    member_bool(out, "javaGuard", config->java_guard);
+    member_bool(out, "deliveryUnknownResend", config->delivery_unknown_resend);
+    member_bool(out, "skippedRows", config->skipped_rows);
+    member_bool(out, "lostRunsAsk", config->lost_runs_ask);
+    member_int(out, "logRetentionDays", config->log_retention_days);
+    member_text(out, "glue", config_glue_name(config->glue));
+    member_object_end(out);
 }
 
 static bool write_health(void *arg, struct buf *out)
@@ -60,14 +61,12 @@ static bool write_health(void *arg, struct buf *out)
                "{\"status\":\"%s\",\"components\":{\"db\":{\"status\":\"%s\"},\"coordination\":{\"status\":\"%s\"},",
                healthy ? "UP" : "DOWN", database ? "UP" : "DOWN", coordination ? "UP" : "DEGRADED");
     buf_printf(out, "\"schedule\":{\"status\":\"%s\"", healthy ? "UP" : "DOWN");
-    if (!healthy) {
-        buf_puts(out, ",\"reason\":");
-        buf_put_json(out, why);
-    }
-    buf_puts(out, "}},\"node\":");
-    buf_put_json(out, node->name);
+    if (!healthy)
+        member_text(out, "reason", why);
+    buf_puts(out, "}}");
+    member_text(out, "node", node->name);
     put_shared_settings(node->config, out);
-    buf_puts(out, "}");
+    member_object_end(out);
     return healthy;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/transfer/import.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,18 +239,14 @@ static enum err put_named(struct importing *im, const char *document, struct buf
     return e;
 }
 
-/* The lines of flow_put_diff, as a JSON array. */
+/* The lines of flow_put_diff. */
 static void put_lines(struct buf *out, char *lines)
 {
-    buf_puts(out, "[");
-    for (char *line, *rest = lines, *comma = ""; (line = strsep(&rest, "\n")) != NULL;) {
-        if (!line[0])
-            continue;
-        buf_puts(out, comma);
-        buf_put_json(out, line);
-        comma = ",";
-    }
-    buf_puts(out, "]");
+    member_list(out, "changes");
+    for (char *line, *rest = lines; (line = strsep(&rest, "\n")) != NULL;)
+        if (line[0])
+            member_text(out, NULL, line);
+    member_list_end(out);
 }
 
 static enum err show_change(struct importing *im, const struct flow_plan *plan, const char *now, bool switches,
@@ -261,28 +256,26 @@ static enum err show_change(struct importing *im, const struct flow_plan *plan, 
     const char *wanted = plan->wanted->document;
     enum err e = ERR_OK;
 
-    buf_puts(&before, "{");
-    buf_puts(&after, "{");
+    member_object(&before, NULL);
+    member_object(&after, NULL);
     buf_append(&lines, "", 0);
     if (plan->id && !plan->same) {
         e = put_named(im, now, &named, &r->text);
         if (!e)
             e = flow_put_diff(&lines, named.data, named.len, wanted, strlen(wanted), &r->text);
-        buf_printf(&before, "\"version\":%" PRId64, plan->version);
+        member_int(&before, "version", plan->version);
     }
     if (!plan->same) {
-        buf_printf(&after, "\"version\":%" PRId64, plan->version + 1);
-        if (plan->id && !e && lines.data) {
-            buf_puts(&after, ",\"changes\":");
+        member_int(&after, "version", plan->version + 1);
+        if (plan->id && !e && lines.data)
             put_lines(&after, lines.data);
-        }
     }
     if (switches) {
-        buf_printf(&before, "%s\"running\":%s", before.len > 1 ? "," : "", plan->started ? "true" : "false");
-        buf_printf(&after, "%s\"running\":%s", after.len > 1 ? "," : "", plan->started ? "false" : "true");
+        member_bool(&before, "running", plan->started);
+        member_bool(&after, "running", !plan->started);
     }
-    buf_puts(&before, "}");
-    buf_puts(&after, "}");
+    member_object_end(&before);
+    member_object_end(&after);
     if (!e && (buf_failed(&lines) || buf_failed(&before) || buf_failed(&after)))
         e = refuse_memory(r);
     if (!e)

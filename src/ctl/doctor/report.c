@@ -181,12 +181,12 @@ void report_write_json(const struct doctor_report *r, struct buf *out)
         const struct finding *f = &r->findings[i];
 
         buf_puts(out, i ? ",\n{" : "\n{");
-        ctl_put_text(out, "level", level_name(f->level));
-        ctl_put_text(out, "code", f->code);
-        ctl_put_text(out, "check", f->check);
-        ctl_put_text(out, "where", f->where);
-        ctl_put_text(out, "what", f->what);
-        ctl_put_text(out, "change", f->change);
+        member_text(out, "level", level_name(f->level));
+        member_text(out, "code", f->code);
+        member_text(out, "check", f->check);
+        member_text(out, "where", f->where);
+        member_text(out, "what", f->what);
+        member_text(out, "change", f->change);
         buf_putc(out, '}');
     }
     buf_puts(out, "],\n\"leftOut\":[");

@@ -290,10 +290,11 @@ static enum err end_start(struct store_session *s, enum err e, const struct flow
     struct audit_row row = audit ? *audit : (struct audit_row){0};
     struct buf after = {0};
 
-    buf_printf(&after, "{\"run\":%" PRId64, id);
+    member_object(&after, NULL);
+    member_int(&after, "run", id);
     if (order->parameters)
-        buf_printf(&after, ",\"parameters\":%s", order->parameters);
-    buf_puts(&after, "}");
+        member_json(&after, "parameters", order->parameters);
+    member_object_end(&after);
     row.after = after.data;
     if (!e && buf_failed(&after))
         e = err_set(ec, ERR_NOMEM, "out of memory");
