@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/admin_impl.h"
 
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/config.h"
 
 #include <string.h>

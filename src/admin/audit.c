@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 
 #include "shardwheel/text.h"
 

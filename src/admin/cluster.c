@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 
 /* ---- pure -------------------------------------------------------------------------------------------------------- */
 

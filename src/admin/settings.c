@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/admin/weak.h"
 #include "shardwheel/config.h"
 #include "shardwheel/store/schema.h"

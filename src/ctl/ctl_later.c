@@ -6,6 +6,7 @@
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/store/going_back.h"
 #include "shardwheel/store/job.h"
+#include "shardwheel/store/runs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,20 +18,18 @@
 
 static enum err add_row(struct store_session *s, const struct later_row *row, int64_t *id, struct errctx *ec)
 {
-    struct ctl_note note = {0};
-    struct audit_row audit;
-    enum err e = ctl_note_begin(&note, s, row->job_id, ec);
+    struct audit_diff diff;
+    struct run_job job;
+    enum err e = ctl_load_run_job(s, row->job_id, &job, ec);
 
-    if (!e) {
-        member_object(&note.after, NULL);
-        member_text(&note.after, "executorParam", row->param);
-        if (row->addresses)
-            member_text(&note.after, "addressList", row->addresses);
-        member_int(&note.after, "atSeconds", row->due_s);
-        audit = ctl_note_end(&note, "job.trigger", row->job_id);
-        e = store_add_later(s, row, &audit, id, ec);
-    }
-    ctl_note_fini(&note);
+    if (e)
+        return e;
+    audit_begin(&diff, AUDIT_ADDED);
+    audit_text(&diff, "executorParam", NULL, row->param);
+    audit_text(&diff, "addressList", NULL, row->addresses);
+    audit_int(&diff, "atSeconds", 0, row->due_s);
+    e = store_add_later(s, row, audit_end(&diff, &ctl_actor, "job.trigger", row->job_id, job.name, job.group), id, ec);
+    audit_fini(&diff);
     return e;
 }
 
@@ -137,38 +136,35 @@ enum err ctl_list_later(struct ctl *c, struct errctx *ec)
     return e;
 }
 
-static enum err note_cancel(struct store_session *s, const struct later_row *row, struct ctl_note *note,
-                            struct audit_row *out, struct errctx *ec)
+static enum err cancel(struct store_session *s, const struct later_row *row, struct errctx *ec)
 {
-    enum err e = ctl_note_begin(note, s, row->job_id, ec);
+    struct audit_diff diff;
+    struct run_job job;
+    enum err e = ctl_load_run_job(s, row->job_id, &job, ec);
 
     if (e)
         return e;
-    member_object(&note->before, NULL);
-    member_int(&note->before, "later", row->id);
-    member_int(&note->before, "atSeconds", row->due_s);
-    *out = ctl_note_end(note, "job.cancel-later", row->job_id);
-    return ERR_OK;
+    audit_begin(&diff, AUDIT_REMOVED);
+    audit_int(&diff, "later", row->id, 0);
+    audit_int(&diff, "atSeconds", row->due_s, 0);
+    e = store_cancel_later(
+        s, row->id, audit_end(&diff, &ctl_actor, "job.cancel-later", row->job_id, job.name, job.group), ec);
+    audit_fini(&diff);
+    return e;
 }
 
 enum err ctl_cancel_later(struct ctl *c, struct errctx *ec)
 {
     int64_t id = c->wanted->log_id;
     struct later_page page = {0};
-    struct ctl_note note = {0};
-    struct audit_row audit;
-    bool waits = false;
     enum err e = store_load_later(c->session, &id, 1, &page, ec);
 
-    if (!e) {
-        waits = page.count > 0; /* one that does not: the store says why */
-        e = waits ? note_cancel(c->session, &page.rows[0], &note, &audit, ec) : ERR_OK;
-    }
-    if (!e)
-        e = store_cancel_later(c->session, id, waits ? &audit : NULL, ec);
+    if (!e && page.count)
+        e = cancel(c->session, &page.rows[0], ec);
+    else if (!e)
+        e = store_cancel_later(c->session, id, NULL, ec); /* says why there is none */
     if (!e)
         buf_printf(&c->out, "waiting run %" PRId64 " is cancelled\n", id);
-    ctl_note_fini(&note);
     later_page_fini(&page);
     return e;
 }

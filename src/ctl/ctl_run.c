@@ -48,25 +48,31 @@ static void close_caller(struct caller *caller)
     resolver_destroy(caller->resolver);
 }
 
+enum err ctl_load_run_job(struct store_session *s, int64_t job_id, struct run_job *out, struct errctx *ec)
+{
+    enum err e = store_load_run_job(s, job_id, out, ec);
+
+    if (e == ERR_NOTFOUND)
+        *out = (struct run_job){0};
+    return e == ERR_NOTFOUND ? ERR_OK : e;
+}
+
 static enum err note_kill(struct store_session *s, int64_t log_id, const struct buf *said, struct errctx *ec)
 {
-    struct ctl_note note = {0};
+    struct audit_diff diff;
     struct run_facts run = {0};
-    struct audit_row audit;
+    struct run_job job = {0};
     enum err e = store_load_run(s, log_id, &run, ec);
 
     if (!e)
-        e = ctl_note_begin(&note, s, run.job_id, ec);
-    if (!e) {
-        member_object(&note.after, NULL);
-        member_int(&note.after, "jobId", run.job_id);
-        member_text(&note.after, "executorAddress", run.address);
-        if (said->len)
-            member_text(&note.after, "said", said->data);
-        audit = ctl_note_end(&note, "run.kill", log_id);
-        e = store_write_audit(s, &audit, ec);
-    }
-    ctl_note_fini(&note);
+        e = ctl_load_run_job(s, run.job_id, &job, ec);
+    audit_begin(&diff, AUDIT_ADDED);
+    audit_int(&diff, "jobId", 0, run.job_id);
+    audit_text(&diff, "executorAddress", NULL, run.address);
+    audit_text(&diff, "said", NULL, said->len ? said->data : NULL);
+    if (!e)
+        e = store_write_audit(s, audit_end(&diff, &ctl_actor, "run.kill", log_id, job.name, job.group), ec);
+    audit_fini(&diff);
     run_facts_fini(&run);
     return e;
 }

@@ -8,14 +8,15 @@
 #ifndef CTL_PARTS_H
 #define CTL_PARTS_H
 
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/admin/cluster.h"
 #include "shardwheel/ctl.h"
-#include "shardwheel/store/audit.h"
 #include "shardwheel/store/cluster.h"
 
 #define CTL_GONE_MS 10000 /* a node whose last beat is older has surely ended, or cannot reach the database */
 
 struct flow_rows;
+struct run_job;
 struct store_session;
 struct private_server;
 
@@ -87,6 +88,8 @@ MUST_CHECK enum err ctl_choose_zone(const char *on_record, const struct config *
  * runs under one name that which lives, if there is just one. NULL, with the choices in the text, when none or several
  * are meant. */
 const struct node_row *ctl_find_node(const struct ctl *c, const char *wanted, struct errctx *ec);
+/* For a row of audit. One that is gone has no name and no group: there is a run of it, or something that waits. */
+MUST_CHECK enum err ctl_load_run_job(struct store_session *s, int64_t job_id, struct run_job *out, struct errctx *ec);
 
 /* ---- ctl_show.c: what is printed; appended to `out` -------------------------------------------------------------- */
 
@@ -102,19 +105,6 @@ MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec); /* to stdout
 
 /* The list has this one; ERR_NOTFOUND names it. */
 MUST_CHECK enum err ctl_find_flow(struct ctl *c, const char *name, struct flow_rows *out, struct errctx *ec);
-
-/* ---- ctl_audit.c: rows of audit about jobs and runs -------------------------------------------------------------- */
-
-/* Under construction. A side is a JSON object; one without members is none. */
-struct ctl_note {
-    struct buf name; /* of the job; "": it is gone */
-    int64_t group;
-    struct buf before, after;
-};
-MUST_CHECK enum err ctl_note_begin(struct ctl_note *note, struct store_session *s, int64_t job_id, struct errctx *ec);
-/* Once. The row points into the note, and lives no longer. */
-struct audit_row ctl_note_end(struct ctl_note *note, const char *action, int64_t target);
-void ctl_note_fini(struct ctl_note *note); /* one that is all zero, too */
 
 /* ---- ctl_options.c: --NAME VALUE behind a command, and what they say --------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include "shardwheel/admin/alarms.h"
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/config.h"
 
 /* Settings of alarms are read at start alone, so the config of the start has them. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/config.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 
 #define NO_RULE "there is no such rule"
 

@@ -3,8 +3,8 @@
 #ifndef ADMIN_FLOWS_FLOWS_IMPL_H
 #define ADMIN_FLOWS_FLOWS_IMPL_H
 
-#include "admin/audit.h"
 #include "admin/flows/reach.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/admin/runs.h"
 
 /* A document that is to be saved as flow `own_id` (0: a new one). ERR_OK also with faults; then *flow may stay NULL.

@@ -2,7 +2,7 @@
 #include "shardwheel/admin/glue.h"
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/text.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 #include "shardwheel/admin/groups.h"
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
 #include "admin/groups/check.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/store/registry.h"
 

@@ -4,7 +4,7 @@
 #define ADMIN_JOBS_JOBS_IMPL_H
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/admin/jobs.h"
 
 #define HANDLER_MAX (255 * 4 + 1)

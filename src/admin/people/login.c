@@ -2,13 +2,13 @@
 /* Logging in and out, and the sessions that somebody has. */
 #include "shardwheel/admin/login.h"
 
-#include "admin/audit.h"
 #include "admin/people/factor.h"
 #include "admin/people/identity.h"
 #include "admin/people/login_impl.h"
 #include "admin/people/password.h"
 #include "admin/people/people.h"
 #include "admin/people/throttle.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/admin/weak.h"
 
 #include <stdio.h>

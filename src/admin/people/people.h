@@ -4,7 +4,7 @@
 #define ADMIN_PEOPLE_PEOPLE_H
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/admin/people.h"
 
 #define PERSON_NAME_MAX 50  /* units of UTF-16 of the column */

@@ -2,9 +2,9 @@
 #include "shardwheel/admin/tokens.h"
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
 #include "admin/people/identity.h"
 #include "admin/people/password.h"
+#include "shardwheel/admin/audit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "admin/access.h"
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/keep.h"
 #include "shardwheel/registry.h"

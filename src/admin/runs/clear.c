@@ -3,9 +3,9 @@
 #include "shardwheel/calendar.h"
 
 #include "admin/admin_impl.h"
-#include "admin/audit.h"
 #include "admin/runs/clearing.h"
 #include "admin/runs/counts.h"
+#include "shardwheel/admin/audit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

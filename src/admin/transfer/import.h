@@ -3,8 +3,8 @@
 #ifndef ADMIN_TRANSFER_IMPORT_H
 #define ADMIN_TRANSFER_IMPORT_H
 
-#include "admin/audit.h"
 #include "admin/transfer/index.h"
+#include "shardwheel/admin/audit.h"
 
 struct importing {
     struct admin *admin;

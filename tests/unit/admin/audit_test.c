@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an audit row says of a change. */
-#include "admin/audit.h"
+#include "shardwheel/admin/audit.h"
 #include "test.h"
 
 #include <stdlib.h>

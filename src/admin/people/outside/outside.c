@@ -2,11 +2,11 @@
 /* The login of people whom somebody else has proved, and what the settings say of logins. */
 #include "shardwheel/admin/outside.h"
 
-#include "admin/audit.h"
 #include "admin/people/identity.h"
 #include "admin/people/login_impl.h"
 #include "admin/people/password.h"
 #include "admin/people/people.h"
+#include "shardwheel/admin/audit.h"
 #include "shardwheel/config.h"
 #include "shardwheel/store/registry.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * audit: builds what an audit row says of a change: two JSON objects of what differs, by field. Private to admin.
+ * audit: builds what an audit row says of a change: two JSON objects of what differs, by field.
  *
  * Use         audit_begin; a line for each field, equal ones too; audit_end; then the store function with `row`;
  *             audit_fini.
@@ -10,8 +10,8 @@
  * Secrets     Never go in: audit_secret says that one was changed. Sources go by length and hash: audit_source.
  * Threads     One owner.
  */
-#ifndef ADMIN_AUDIT_H
-#define ADMIN_AUDIT_H
+#ifndef SHARDWHEEL_ADMIN_AUDIT_H
+#define SHARDWHEEL_ADMIN_AUDIT_H
 
 #include "shardwheel/admin.h"
 #include "shardwheel/store/audit.h"
