@@ -12,13 +12,6 @@
 #define RUNS_SHOWN 50
 #define PARAMETERS_SHOWN 2000 /* bytes */
 
-static const char *kind_name(const char *kind)
-{
-    enum trigger_kind found;
-
-    return kind && trigger_kind_of_letter(kind[0], &found) ? trigger_kind_name(found) : "?";
-}
-
 static void put_time(const struct ctl *c, int64_t ms, struct buf *out)
 {
     if (ms)
@@ -103,7 +96,7 @@ static void put_run_json(const struct flow_run_card *card, struct buf *out)
     member_text(out, "flow", row->flow_name);
     member_int(out, "version", row->version);
     member_text(out, "state", flow_run_state_name(row->state));
-    member_text(out, "kind", kind_name(row->kind));
+    member_text(out, "kind", flow_run_kind_name(row->kind));
     member_int(out, "dueSeconds", row->due_s);
     member_text(out, "who", row->who[0] ? row->who : NULL);
     member_int(out, "createdMs", row->created_ms);
@@ -119,7 +112,7 @@ static void put_run_line(const struct ctl *c, const struct flow_run_card *card, 
     const struct flow_run_row *row = &card->row;
 
     buf_printf(out, "%" PRId64 "\t%s\t%" PRId64 "\t%s%s\t%s\t", row->id, row->flow_name, row->version,
-               flow_run_state_name(row->state), card->late ? ", late" : "", kind_name(row->kind));
+               flow_run_state_name(row->state), card->late ? ", late" : "", flow_run_kind_name(row->kind));
     ctl_put_second(c->zone, row->due_s, out);
     buf_puts(out, "\t");
     put_time(c, row->started_ms, out);
@@ -240,7 +233,8 @@ static void put_run_text(const struct ctl *c, const struct flow_run_whole *whole
 
     buf_printf(out, "flow run  %" PRId64 " of %s, version %" PRId64 "\nstate     %s%s\nkind      %s%s%s\ndue       ",
                card->row.id, card->row.flow_name, card->row.version, flow_run_state_name(card->row.state),
-               card->late ? ", late" : "", kind_name(card->row.kind), card->row.who[0] ? ", by " : "", card->row.who);
+               card->late ? ", late" : "", flow_run_kind_name(card->row.kind), card->row.who[0] ? ", by " : "",
+               card->row.who);
     ctl_put_second(c->zone, card->row.due_s, out);
     buf_puts(out, "\nstarted   ");
     put_time(c, card->row.started_ms, out);

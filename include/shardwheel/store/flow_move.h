@@ -27,7 +27,8 @@ enum flow_run_state {
     FLOW_RUN_SKIPPED,
     FLOW_RUN_STATES
 };
-const char *flow_run_state_name(int64_t state); /* "queued", "running" and so on */
+const char *flow_run_state_name(int64_t state);     /* "queued", "running" and so on */
+const char *flow_run_kind_name(const char *letter); /* that of a trigger_kind */
 
 /* ---- what is to be moved ----------------------------------------------------------------------------------------- */
 

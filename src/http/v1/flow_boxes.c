@@ -129,13 +129,6 @@ const char *flow_take_document(struct v1_call *c)
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-static const char *find_kind(const char *kind)
-{
-    enum trigger_kind found;
-
-    return trigger_kind_of_letter(kind[0], &found) ? trigger_kind_name(found) : "api";
-}
-
 void flow_put_run(struct buf *out, const struct flow_run_card *card)
 {
     const struct flow_run_row *row = &card->row;
@@ -145,7 +138,7 @@ void flow_put_run(struct buf *out, const struct flow_run_card *card)
     v1_put_text(out, "flowName", row->flow_name);
     v1_put_int(out, "version", row->version);
     v1_put_text(out, "state", flow_run_state_name(row->state));
-    v1_put_text(out, "kind", find_kind(row->kind));
+    v1_put_text(out, "kind", flow_run_kind_name(row->kind));
     v1_put_instant(out, "dueAt", row->due_s * 1000);
     v1_put_json(out, "parameters", row->parameters);
     v1_put_int_if(out, "parentRun", card->parent_run, card->parent_run);

@@ -16,6 +16,14 @@ const char *flow_run_state_name(int64_t state)
     return state >= 0 && state < FLOW_RUN_STATES ? names[state] : "running";
 }
 
+const char *flow_run_kind_name(const char *letter)
+{
+    enum trigger_kind kind = TRIGGER_API;
+
+    (void)trigger_kind_of_letter(letter[0], &kind);
+    return trigger_kind_name(kind);
+}
+
 #define ALL_STATES ((1u << FLOW_RUN_STATES) - 1)
 #define TICKS_AT_ONCE 16 /* flows of one statement, each with a part for each state */
 
