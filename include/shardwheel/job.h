@@ -64,6 +64,11 @@ struct job_spec {
 struct job_spec *job_spec_ref(struct job_spec *job);
 void job_spec_unref(struct job_spec *job); /* NULL is fine */
 
+/* What the columns of a job may say; routes: shardwheel/route.h. */
+#define JOB_MISFIRES "DO_NOTHING,FIRE_ONCE_NOW"
+#define JOB_BLOCKS "SERIAL_EXECUTION,DISCARD_LATER,COVER_EARLY"
+#define JOB_GLUE_TYPES "BEAN,GLUE_GROOVY,GLUE_SHELL,GLUE_PYTHON,GLUE_PYTHON2,GLUE_PHP,GLUE_NODEJS,GLUE_POWERSHELL"
+
 #define JOB_ID_MAX INT32_MAX /* the columns are INT, and so is the number that executors read */
 #define ROUTE_NAME_BROADCAST "SHARDING_BROADCAST"
 

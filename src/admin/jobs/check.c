@@ -14,22 +14,14 @@
 #include "shardwheel/store/run.h"
 #include "shardwheel/text.h"
 
-static const char *const misfires[] = {"DO_NOTHING", "FIRE_ONCE_NOW", NULL};
-static const char *const blocks[] = {"SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY", NULL};
-static const char *const glue_types[] = {"BEAN",     "GLUE_GROOVY", "GLUE_SHELL",      "GLUE_PYTHON", "GLUE_PYTHON2",
-                                         "GLUE_PHP", "GLUE_NODEJS", "GLUE_POWERSHELL", NULL};
-
 static enum err refuse_choice(const char *value, const char *field, struct refusal *r)
 {
     return refuse(r, REFUSED_INVALID, field, "%s: \"%.60s\" is none", field, value ? value : "");
 }
 
-static enum err check_choice(const char *const *choices, const char *value, const char *field, struct refusal *r)
+static enum err check_choice(const char *choices, const char *value, const char *field, struct refusal *r)
 {
-    for (; value && *choices; choices++)
-        if (!strcmp(*choices, value))
-            return ERR_OK;
-    return refuse_choice(value, field, r);
+    return value && text_list_has(choices, value) ? ERR_OK : refuse_choice(value, field, r);
 }
 
 /* ---- schedule ---------------------------------------------------------------------------------------------------- */
@@ -174,7 +166,7 @@ static enum err check_names(const struct job_row *row, struct refusal *r)
 
 static enum err check_glue(const struct admin *a, const struct job_row *row, enum job_check what, struct refusal *r)
 {
-    enum err e = check_choice(glue_types, row->glue_type, "glueType", r);
+    enum err e = check_choice(JOB_GLUE_TYPES, row->glue_type, "glueType", r);
 
     if (!e && what == CHECK_NEW)
         e = glue_may_save(a, row->glue_type, r);
@@ -191,8 +183,8 @@ static enum err check_strategies(const struct job_row *row, struct refusal *r)
     enum err e = route_is_known(row->route) ? ERR_OK : refuse_choice(row->route, "executorRouteStrategy", r);
 
     if (!e)
-        e = check_choice(misfires, row->misfire, "misfireStrategy", r);
-    return e ? e : check_choice(blocks, row->block, "executorBlockStrategy", r);
+        e = check_choice(JOB_MISFIRES, row->misfire, "misfireStrategy", r);
+    return e ? e : check_choice(JOB_BLOCKS, row->block, "executorBlockStrategy", r);
 }
 
 /* A group is looked for first in the form of a new job; in D behind name and author; else at the end. */

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shardwheel/job.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/route.h"
+#include "shardwheel/text.h"
 
 #define BIT(fault) (UINT32_C(1) << (fault))
 #define LEFT_BEHIND_MS 120000 /* a next time of such an age: nobody has planned it */
@@ -21,15 +23,6 @@ void judge_fini(struct judge *j)
     free(j->zones);
     j->zones = NULL;
     j->zone_count = 0;
-}
-
-static bool is_one_of(const char *const *words, const char *word)
-{
-    for (; *words; words++) {
-        if (!strcmp(*words, word))
-            return true;
-    }
-    return false;
 }
 
 /* ---- zones ------------------------------------------------------------------------------------------------------- */
@@ -141,25 +134,20 @@ static bool can_start(const struct judge *j, const struct job_view *job)
 
 static uint32_t judge_words(const struct job_view *job)
 {
-    static const char *const misfires[] = {"DO_NOTHING", "FIRE_ONCE_NOW", NULL};
-    static const char *const blocks[] = {"SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY", NULL};
     uint32_t faults = route_is_known(job->route) ? 0 : BIT(FAULT_ROUTE);
 
-    if (!is_one_of(misfires, job->misfire) || !is_one_of(blocks, job->block))
+    if (!text_list_has(JOB_MISFIRES, job->misfire) || !text_list_has(JOB_BLOCKS, job->block))
         faults |= BIT(FAULT_WORD);
     return faults;
 }
 
 static uint32_t judge_glue(const struct judge *j, const struct job_view *job)
 {
-    static const char *const types[] = {"GLUE_GROOVY", "GLUE_SHELL",  "GLUE_PYTHON",     "GLUE_PYTHON2",
-                                        "GLUE_PHP",    "GLUE_NODEJS", "GLUE_POWERSHELL", NULL};
-
     if (!strcmp(job->glue_type, "BEAN"))
         return job->has_handler ? 0 : BIT(FAULT_HANDLER);
     if (j->glue == CONFIG_GLUE_BEAN_ONLY)
         return BIT(FAULT_GLUE_OFF);
-    if (!is_one_of(types, job->glue_type))
+    if (!text_list_has(JOB_GLUE_TYPES, job->glue_type))
         return BIT(FAULT_GLUE_TYPE);
     return job->has_source ? 0 : BIT(FAULT_SOURCE);
 }
