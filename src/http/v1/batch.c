@@ -23,8 +23,7 @@ static void take_filter(struct v1_call *c, struct batch_call *b)
     struct v1_object o = v1_object(&c->body, "filter");
 
     f->group = v1_int(&o, "group", 1, INT32_MAX, 0);
-    f->status = v1_has(&o, "running") ? v1_bool(&o, "running", false) : -1;
-    (void)v1_bool(&o, "running", false);
+    f->status = v1_bool(&o, "running", -1);
     f->tag = v1_text(&o, "tag", TEXT_MAX);
     f->text = v1_pattern(c, v1_text(&o, "text", TEXT_MAX));
     f->name = v1_pattern(c, v1_text(&o, "name", TEXT_MAX));

@@ -77,7 +77,7 @@ static struct hook_row take_hook(struct v1_call *c, int64_t id)
     hook.only_failed = v1_choice(&c->body, "only", onlys, -1);
     hook.app_names = v1_take_groups(&c->body, /*around=*/0);
     hook.tags = v1_take_tags(&c->body, /*around=*/0);
-    hook.enabled = v1_has(&c->body, "enabled") ? v1_bool(&c->body, "enabled", true) : -1;
+    hook.enabled = v1_bool(&c->body, "enabled", -1);
     return hook;
 }
 

@@ -83,7 +83,7 @@ int64_t v1_int(struct v1_object *o, const char *name, int64_t min, int64_t max, 
     return value.kind != JSON_ABSENT && read_int(o->c, name, &value, min, max, &n) ? n : absent;
 }
 
-bool v1_bool(struct v1_object *o, const char *name, bool absent)
+int v1_bool(struct v1_object *o, const char *name, int absent)
 {
     struct json_value value = take_member(o, name);
 

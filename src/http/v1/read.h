@@ -94,7 +94,7 @@ void v1_require(struct v1_object *o, const char *name);   /* notes REFUSED_REQUI
 
 const char *v1_text(struct v1_object *o, const char *name, size_t max_chars); /* NULL: absent. Without a NUL. */
 int64_t v1_int(struct v1_object *o, const char *name, int64_t min, int64_t max, int64_t absent);
-bool v1_bool(struct v1_object *o, const char *name, bool absent);
+int v1_bool(struct v1_object *o, const char *name, int absent); /* 1, 0 or `absent` */
 int64_t v1_instant(struct v1_object *o, const char *name, int64_t absent);
 int v1_choice(struct v1_object *o, const char *name, const char *const *choices, int absent);
 struct v1_ints v1_int_list(struct v1_object *o, const char *name, int64_t min, int64_t max, size_t max_count);

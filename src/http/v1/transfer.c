@@ -67,8 +67,7 @@ static void take_job(struct v1_object *o, struct transfer_job *out)
     if (v1_has(o, "jobGroup"))
         v1_note(o->c, REFUSED_INVALID, "jobGroup", "jobGroup: a document has appname in its place");
     *out = (struct transfer_job){.app_name = v1_text(o, "appname", 64)};
-    out->running = v1_has(o, "running") ? v1_bool(o, "running", false) : -1;
-    (void)v1_bool(o, "running", false);
+    out->running = v1_bool(o, "running", -1);
     job_take(o, /*is_new=*/false, given);
     given->row.glue_type = v1_text(o, "glueType", 50);
     given->row.glue_source = v1_text(o, "glueSource", IMPORT_MAX);
@@ -88,8 +87,7 @@ static void take_flow(struct v1_object *o, struct transfer_flow *out)
         v1_require(&document, "name");
     *out = (struct transfer_flow){.name = v1_text(&document, "name", FLOW_NAME_MAX),
                                   .document = flow_keep_object(o->c, &document.value, 2 * FLOW_DOCUMENT_MAX),
-                                  .running = v1_has(o, "running") ? v1_bool(o, "running", false) : -1};
-    (void)v1_bool(o, "running", false);
+                                  .running = v1_bool(o, "running", -1)};
 }
 
 static void take_channel(struct v1_object *o, struct channel_row *out)
