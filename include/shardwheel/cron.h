@@ -30,7 +30,8 @@ struct civil zone_to_civil(const struct zone *zone, int64_t epoch_s);
 /* A skipped local time is read with the offset before the gap, a repeated one as the second pass (the later instant).
  * Months and smaller fields may be out of their range and carry over: 2026-00-00 is 2025-11-30. */
 int64_t zone_from_civil(const struct zone *zone, const struct civil *civil);
-int zone_offset_s(const struct zone *zone, int64_t epoch_s); /* local minus UTC */
+int zone_offset_s(const struct zone *zone, int64_t epoch_s);                     /* local minus UTC */
+void zone_put_second(const struct zone *zone, int64_t epoch_s, struct buf *out); /* 2026-11-22 16:00:00 */
 
 /* Both have the same offset at every instant from from_s to to_s (within 400 years of now), whatever their names
  * are. */

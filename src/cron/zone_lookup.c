@@ -4,6 +4,8 @@
  */
 #include "cron/zone_impl.h"
 
+#include <inttypes.h>
+
 /* Half a million years: beyond any date in use, and sums below cannot overflow. */
 #define EPOCH_LIMIT_S (INT64_C(500000) * 366 * CALENDAR_DAY_S)
 #define YEAR_LIMIT INT64_C(500000)
@@ -88,6 +90,13 @@ struct civil zone_to_civil(const struct zone *zone, int64_t epoch_s)
     int64_t local_s = clamp(epoch_s, EPOCH_LIMIT_S) + zone_offset_s(zone, epoch_s); /* which does the same */
 
     return civil_of_second(local_s);
+}
+
+void zone_put_second(const struct zone *zone, int64_t epoch_s, struct buf *out)
+{
+    struct civil c = zone_to_civil(zone, epoch_s);
+
+    buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
 }
 
 int64_t zone_from_civil(const struct zone *zone, const struct civil *civil)

@@ -66,7 +66,7 @@ static void put_flow_row(const struct ctl *c, const struct flow_row *row, const 
     buf_printf(out, "%s\t%s\t%" PRId64 "\t%zu\t%" PRId64 "\t", row->name, row->started ? "started" : "stopped",
                row->version, flow ? flow_count_steps(flow) : 0, open_runs);
     if (row->started && row->next_s)
-        ctl_put_second(c->zone, row->next_s, out);
+        zone_put_second(c->zone, row->next_s, out);
     else
         buf_puts(out, "-");
     buf_puts(out, "\t");
@@ -156,7 +156,7 @@ static void put_flow_text(const struct ctl *c, const struct flow_row *row, const
                row->started ? "started" : "stopped");
     if (row->started && row->next_s) {
         buf_puts(out, ", next ");
-        ctl_put_second(c->zone, row->next_s, out);
+        zone_put_second(c->zone, row->next_s, out);
     }
     buf_puts(out, "\nschedule  ");
     if (flow)
@@ -164,7 +164,7 @@ static void put_flow_text(const struct ctl *c, const struct flow_row *row, const
     buf_printf(out, "\nsteps     %zu\nopen runs %" PRId64 "\n\n", flow ? flow_count_steps(flow) : 0, open_runs);
     for (size_t i = 0; i < versions->count; i++) {
         buf_printf(&lines, "%" PRId64 "\t", versions->rows[i].version);
-        ctl_put_second(c->zone, versions->rows[i].at_ms / 1000, &lines);
+        zone_put_second(c->zone, versions->rows[i].at_ms / 1000, &lines);
         buf_puts(&lines, "\t");
         ctl_put_cell(&lines, versions->rows[i].who);
         buf_puts(&lines, "\n");

@@ -208,7 +208,7 @@ enum err ctl_set_flow_started(struct ctl *c, struct errctx *ec)
         buf_printf(&c->out, "flow %s is %s", after.rows[0].name, after.rows[0].started ? "started" : "stopped");
         if (after.rows[0].started && after.rows[0].next_s) {
             buf_puts(&c->out, ", next ");
-            ctl_put_second(c->zone, after.rows[0].next_s, &c->out);
+            zone_put_second(c->zone, after.rows[0].next_s, &c->out);
         }
         buf_puts(&c->out, "\n");
     }

@@ -15,7 +15,7 @@
 static void put_time(const struct ctl *c, int64_t ms, struct buf *out)
 {
     if (ms)
-        ctl_put_second(c->zone, ms / 1000, out);
+        zone_put_second(c->zone, ms / 1000, out);
     else
         buf_puts(out, "-");
 }
@@ -113,7 +113,7 @@ static void put_run_line(const struct ctl *c, const struct flow_run_card *card, 
 
     buf_printf(out, "%" PRId64 "\t%s\t%" PRId64 "\t%s%s\t%s\t", row->id, row->flow_name, row->version,
                flow_run_state_name(row->state), card->late ? ", late" : "", flow_run_kind_name(row->kind));
-    ctl_put_second(c->zone, row->due_s, out);
+    zone_put_second(c->zone, row->due_s, out);
     buf_puts(out, "\t");
     put_time(c, row->started_ms, out);
     buf_puts(out, "\t");
@@ -235,7 +235,7 @@ static void put_run_text(const struct ctl *c, const struct flow_run_whole *whole
                card->row.id, card->row.flow_name, card->row.version, flow_run_state_name(card->row.state),
                card->late ? ", late" : "", flow_run_kind_name(card->row.kind), card->row.who[0] ? ", by " : "",
                card->row.who);
-    ctl_put_second(c->zone, card->row.due_s, out);
+    zone_put_second(c->zone, card->row.due_s, out);
     buf_puts(out, "\nstarted   ");
     put_time(c, card->row.started_ms, out);
     buf_puts(out, "\nended     ");

@@ -51,7 +51,7 @@ static void write_text(const struct view *v, struct buf *out)
                v->row->schedule_type, v->row->schedule_conf);
     if (v->row->status == 1) {
         buf_puts(out, "running, next ");
-        ctl_put_second(v->zone, time_floor_div(v->row->next_ms, 1000), out);
+        zone_put_second(v->zone, time_floor_div(v->row->next_ms, 1000), out);
         buf_printf(out, " (%s)", zone_get_name(v->zone));
     } else {
         buf_puts(out, "stopped");

@@ -70,7 +70,7 @@ enum err ctl_trigger(struct ctl *c, struct errctx *ec)
     }
     buf_printf(&c->out, "waiting run %" PRId64 ": job %" PRId64 " starts ", id, row.job_id);
     if (at)
-        ctl_put_second(c->zone, row.due_s, &c->out);
+        zone_put_second(c->zone, row.due_s, &c->out);
     buf_puts(&c->out, at ? "\n" : "within two seconds\n");
     return ERR_OK;
 }
@@ -93,10 +93,10 @@ static void put_row_json(const struct later_row *row, struct buf *out)
 static void put_row_text(const struct later_row *row, const struct zone *zone, struct buf *out)
 {
     buf_printf(out, "%-10" PRId64 "  %-10" PRId64 "  %-7s  ", row->id, row->job_id, trigger_kind_name(row->kind));
-    ctl_put_second(zone, row->due_s, out);
+    zone_put_second(zone, row->due_s, out);
     if (row->hold_until_s) {
         buf_puts(out, "  waits for an executor until ");
-        ctl_put_second(zone, row->hold_until_s, out);
+        zone_put_second(zone, row->hold_until_s, out);
     }
     if (row->log_id)
         buf_printf(out, "  log %" PRId64, row->log_id);
@@ -230,7 +230,7 @@ static void put_facts_text(const struct going_back *g, const struct fact *facts,
         buf_printf(out, "%8" PRId64 "  %s", facts[i].count, facts[i].text);
         if (facts[i].first_s) {
             buf_puts(out, "; first ");
-            ctl_put_second(zone, facts[i].first_s, out);
+            zone_put_second(zone, facts[i].first_s, out);
         }
         if (!strcmp(facts[i].json, "users"))
             put_users(&g->strong, out);

@@ -86,9 +86,9 @@ static void put_jobs(const struct restore_result *r, const struct zone *zone, st
         const struct restored_job *job = &r->jobs[i];
 
         buf_printf(out, "%-10" PRId64 "  %9" PRId64 "%s  ", job->id, job->count, job->more ? "+" : " ");
-        ctl_put_second(zone, job->first_s, out);
+        zone_put_second(zone, job->first_s, out);
         buf_puts(out, "  ");
-        ctl_put_second(zone, job->last_s, out);
+        zone_put_second(zone, job->last_s, out);
         buf_puts(out, job->stopped ? "  stopped: no further due time\n" : "\n");
     }
     if (r->count > SHOWN_MAX)
@@ -104,9 +104,9 @@ static void put_number(int64_t n, const char *what, struct buf *out)
 static void put_text(const struct restore_result *r, const struct zone *zone, bool dry_run, struct buf *out)
 {
     buf_puts(out, "Backup of ");
-    ctl_put_second(zone, r->from_s, out);
+    zone_put_second(zone, r->from_s, out);
     buf_puts(out, ", restored; now it is ");
-    ctl_put_second(zone, r->at_s, out);
+    zone_put_second(zone, r->at_s, out);
     buf_puts(out, "\n");
     put_jobs(r, zone, out);
     put_number(r->unknown, "of these were planned or being sent, and have rows that say so", out);

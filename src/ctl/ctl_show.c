@@ -15,13 +15,6 @@ enum err ctl_print(struct buf *text, struct errctx *ec)
     return ok ? ERR_OK : err_set(ec, ERR_NOMEM, "the result cannot be printed");
 }
 
-void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out)
-{
-    struct civil c = zone_to_civil(zone, s);
-
-    buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
-}
-
 /* ---- a table ----------------------------------------------------------------------------------------------------- */
 
 /* Lines of cells with tabs between them: columns as wide as their widest cell; nothing trails the last one. */

@@ -47,14 +47,14 @@ static void put_text(const struct explanation *ex, bool complete, const struct z
     else
         buf_printf(out, "%-19s  %-8s  (%s)\n", "DUE", "STATE", zone_get_name(zone));
     for (size_t i = 0; i < ex->count; i++) {
-        ctl_put_second(zone, ex->items[i].due_ms / 1000, out);
+        zone_put_second(zone, ex->items[i].due_ms / 1000, out);
         buf_printf(out, "  %-8s  ", explain_state_name(ex->items[i].state));
         explain_put_text(out, &ex->items[i]);
         buf_putc(out, '\n');
     }
     if (!complete) {
         buf_puts(out, "There is more: continue with --from '");
-        ctl_put_second(zone, ex->until_ms / 1000, out);
+        zone_put_second(zone, ex->until_ms / 1000, out);
         buf_puts(out, "'\n");
     }
 }

@@ -95,7 +95,6 @@ MUST_CHECK enum err ctl_load_run_job(struct store_session *s, int64_t job_id, st
 
 void ctl_write_shards(const struct cluster_status *status, bool json, struct buf *out);
 void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms, bool json, struct buf *out);
-void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out); /* "2026-11-22 16:00:00" */
 /* A table with columns as wide as need be. Lines of cells with tabs between them, as `head` has; at most nine cells. */
 void ctl_put_table(const char *head, const struct buf *lines, struct buf *out);
 void ctl_put_cell(struct buf *out, const char *text);               /* its tabs and line ends become blanks */

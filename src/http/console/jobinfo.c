@@ -337,10 +337,9 @@ static void answer_next_times(struct console_call *call)
     console_begin_success(call);
     buf_putc(&call->r->body, '[');
     for (size_t i = 0; i < times.count; i++) {
-        struct civil c = zone_to_civil(admin_get_zone(call->admin), times.ms[i] / 1000);
-
-        buf_printf(&call->r->body, "%s\"%04lld-%02d-%02d %02d:%02d:%02d\"", i ? "," : "", (long long)c.year, c.month,
-                   c.day, c.hour, c.minute, c.second);
+        buf_puts(&call->r->body, i ? ",\"" : "\"");
+        zone_put_second(admin_get_zone(call->admin), times.ms[i] / 1000, &call->r->body);
+        buf_putc(&call->r->body, '"');
     }
     buf_putc(&call->r->body, ']');
     console_end_success(call);

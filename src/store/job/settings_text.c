@@ -4,7 +4,6 @@
 #include "shardwheel/store/job.h"
 #include "shardwheel/text.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,7 +139,6 @@ bool job_settings_are_equal(const struct job_settings *a, const struct job_setti
 void job_setting_put(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out)
 {
     int64_t number = job_setting_number(settings, i);
-    struct civil c;
 
     if (!job_setting_is_set(settings, i)) {
         buf_puts(out, "none");
@@ -153,10 +151,7 @@ void job_setting_put(const struct job_settings *settings, size_t i, const struct
     case SETTING_NUMBER: buf_put_int(out, number); break;
     case SETTING_FLAG: buf_puts(out, number ? "on" : "off"); break;
     case SETTING_WORD: buf_puts(out, job_setting_word(i, number)); break;
-    case SETTING_INSTANT:
-        c = zone_to_civil(zone, number);
-        buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
-        break;
+    case SETTING_INSTANT: zone_put_second(zone, number, out); break;
     }
 }
 
