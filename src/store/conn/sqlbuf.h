@@ -120,6 +120,11 @@ static inline struct sql_value sql_or_null(const char *text) /* NULL for NULL */
     return sql_fitted(text, SIZE_MAX, TEXT_AS_IS);
 }
 
+static inline struct sql_value sql_int_or_null(int64_t number) /* NULL for 0 */
+{
+    return number ? sql_of_int(number) : sql_or_null(NULL);
+}
+
 static inline struct sql_value sql_of_text(const char *text)
 {
     return sql_or_null(text ? text : "");

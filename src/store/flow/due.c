@@ -85,7 +85,7 @@ static enum err start_in_txn(struct store_session *s, struct flow_epoch epoch, c
     if (e || !same)
         return e;
     e = store_exec(s, NULL, ec, "UPDATE shardwheel_flow SET next_s = ? WHERE id = ?",
-                   start->new_next_s ? sql_of_int(start->new_next_s) : sql_word("NULL"), start->flow.id);
+                   sql_int_or_null(start->new_next_s), start->flow.id);
     if (!e && start->missed)
         e = insert_run(s, start, FLOW_RUN_SKIPPED, 'C', start->missed, ec);
     if (!e && start->run)

@@ -186,7 +186,7 @@ static enum err write_change(struct store_session *s, const struct flow_row *row
     struct sqlbuf *q =
         store_sql(s, "UPDATE shardwheel_flow SET changed_ms = " STORE_NOW_MS ", started = ?", to->started ? 1 : 0);
     if (to->next_s != row->next_s)
-        sql_put(q, ", next_s = ?", to->next_s ? sql_of_int(to->next_s) : sql_word("NULL"));
+        sql_put(q, ", next_s = ?", sql_int_or_null(to->next_s));
     if (to->document)
         sql_put(q, ", version = ?, name = ?", row->version + 1, to->name);
     sql_put(q, " WHERE id = ?", row->id);

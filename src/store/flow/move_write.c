@@ -34,11 +34,6 @@ void flow_changes_fini(struct flow_changes *c)
     *c = (struct flow_changes){0};
 }
 
-static struct sql_value number_or_null(int64_t number)
-{
-    return number ? sql_of_int(number) : sql_word("NULL");
-}
-
 /* ---- fires ------------------------------------------------------------------------------------------------------- */
 
 static enum err write_fires(struct store_session *s, struct flow_changes *c, const char *incarnation, struct errctx *ec)
@@ -105,9 +100,9 @@ static enum err close_runs(struct store_session *s, struct flow_changes *c, stru
 
 static void put_try(struct sqlbuf *q, const struct flow_try *t)
 {
-    sql_put(q, "?,?,?,?,?,?,?,?,?,?,?", (int64_t)t->state, number_or_null(t->fire ? t->fire->log_id : t->log_id),
-            t->tries, number_or_null(t->lost), number_or_null(t->wake_ms), number_or_null(t->started_ms),
-            number_or_null(t->ended_ms), number_or_null(t->code), sql_fitted(t->address, ADDRESS_CHARS, TEXT_AS_IS),
+    sql_put(q, "?,?,?,?,?,?,?,?,?,?,?", (int64_t)t->state, sql_int_or_null(t->fire ? t->fire->log_id : t->log_id),
+            t->tries, sql_int_or_null(t->lost), sql_int_or_null(t->wake_ms), sql_int_or_null(t->started_ms),
+            sql_int_or_null(t->ended_ms), sql_int_or_null(t->code), sql_fitted(t->address, ADDRESS_CHARS, TEXT_AS_IS),
             sql_or_null(t->result), sql_fitted(t->message, MESSAGE_CHARS, TEXT_AS_IS));
 }
 
@@ -129,8 +124,8 @@ static enum err write_steps(struct store_session *s, const struct flow_changes *
                                    ", child_run, items, items_begun, items_ended, items_failed, who, remark) VALUES ");
         sql_put(q, "?(?,?,", sql_word(n > 1 ? "," : ""), row->run_id, row->step);
         put_try(q, &row->now);
-        sql_put(q, ",?,?,?,?,?,?,?)", number_or_null(row->child ? row->child->id : row->child_run),
-                number_or_null(row->items), of_items(row, row->items_begun), of_items(row, row->items_ended),
+        sql_put(q, ",?,?,?,?,?,?,?)", sql_int_or_null(row->child ? row->child->id : row->child_run),
+                sql_int_or_null(row->items), of_items(row, row->items_begun), of_items(row, row->items_ended),
                 of_items(row, row->items_failed), sql_fitted(row->who, 100, TEXT_AS_IS),
                 sql_fitted(row->remark, 500, TEXT_AS_IS));
         if (n < STORE_LIST_MAX && i + 1 < c->step_count && !store_is_sql_long(s))
@@ -214,10 +209,10 @@ static enum err write_runs(struct store_session *s, const struct flow_batch *bat
             sql_put(q, " WHEN ? THEN ?", list[k]->id, (int64_t)list[k]->state);
         sql_puts(q, " END, started_ms = CASE id");
         for (size_t k = 0; k < n; k++)
-            sql_put(q, " WHEN ? THEN ?", list[k]->id, number_or_null(list[k]->started_ms));
+            sql_put(q, " WHEN ? THEN ?", list[k]->id, sql_int_or_null(list[k]->started_ms));
         sql_puts(q, " END, ended_ms = CASE id");
         for (size_t k = 0; k < n; k++)
-            sql_put(q, " WHEN ? THEN ?", list[k]->id, number_or_null(list[k]->ended_ms));
+            sql_put(q, " WHEN ? THEN ?", list[k]->id, sql_int_or_null(list[k]->ended_ms));
         sql_puts(q, " END, look_ms = CASE id");
         for (size_t k = 0; k < n; k++)
             sql_put(q, " WHEN ? THEN ?", list[k]->id,

@@ -12,17 +12,12 @@ static const char insert_event[] = "INSERT INTO shardwheel_event (at_ms, until_m
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static struct sql_value int_or_null(int64_t value, int64_t null)
-{
-    return value == null ? sql_word("NULL") : sql_of_int(value);
-}
-
 static void put_event(struct sqlbuf *q, const struct event_row *row)
 {
-    sql_put(q, "?, ?, ?, ?, ?, ?, ?, ?, ?", row->at_ms, int_or_null(row->until_ms, 0),
-            sql_fitted(row->kind, 32, TEXT_AS_IS), sql_fitted(row->node, 128, TEXT_AS_IS), int_or_null(row->shard, -1),
-            int_or_null(row->job_id, 0), row->job_group, sql_fitted(row->detail, EVENT_TEXT_MAX, TEXT_AS_IS),
-            sql_or_null(row->data));
+    sql_put(q, "?, ?, ?, ?, ?, ?, ?, ?, ?", row->at_ms, sql_int_or_null(row->until_ms),
+            sql_fitted(row->kind, 32, TEXT_AS_IS), sql_fitted(row->node, 128, TEXT_AS_IS),
+            row->shard == -1 ? sql_or_null(NULL) : sql_of_int(row->shard), sql_int_or_null(row->job_id), row->job_group,
+            sql_fitted(row->detail, EVENT_TEXT_MAX, TEXT_AS_IS), sql_or_null(row->data));
 }
 
 enum err store_write_events(struct store_session *s, const struct event_row *rows, size_t count, struct errctx *ec)

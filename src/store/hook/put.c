@@ -71,8 +71,8 @@ static enum err insert(struct store_session *s, enum hook_kind kind, const struc
         for (; at < list->count && n < STORE_LIST_MAX; at++, n++) {
             const struct candidate *c = &list->rows[at];
             sql_put(q, "?(?, ?, ?, ?, ?, ?, ?, " STORE_NOW_MS ", " STORE_NOW_MS ", 0, 0, 0, 0, '')",
-                    sql_word(n ? ", " : ""), c->hook_id, (int)kind, c->line,
-                    c->log_id ? sql_of_int(c->log_id) : sql_word("NULL"), c->code, audit_id, run_id);
+                    sql_word(n ? ", " : ""), c->hook_id, (int)kind, c->line, sql_int_or_null(c->log_id), c->code,
+                    audit_id, run_id);
         }
         sql_puts(q, " ON DUPLICATE KEY UPDATE shardwheel_delivery.id = shardwheel_delivery.id");
         e = store_exec_sql(s, NULL, ec);

@@ -22,18 +22,13 @@ enum err store_count_later_room(struct store_session *s, int64_t *room, struct e
     return e;
 }
 
-static struct sql_value number_or_null(int64_t value)
-{
-    return value ? sql_of_int(value) : sql_word("NULL");
-}
-
 static void put_row(struct sqlbuf *q, const struct later_row *row)
 {
     const char kind[2] = {trigger_kind_letter(row->kind), '\0'};
 
     sql_put(q, "(?,?,?,?,?,?,?,?,?,?,?,?)", row->planned, row->due_s, row->job_id, kind, sql_or_null(row->param),
             sql_or_null(row->addresses), sql_or_null(row->sharding), row->retries_left, row->generation,
-            row->original_due_s, number_or_null(row->hold_until_s), number_or_null(row->log_id));
+            row->original_due_s, sql_int_or_null(row->hold_until_s), sql_int_or_null(row->log_id));
 }
 
 enum err store_put_later(struct store_session *s, const struct later_row *rows, size_t count, struct errctx *ec)

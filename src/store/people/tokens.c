@@ -27,11 +27,10 @@ static enum err insert_token(struct store_session *s, const struct token_row *to
                              struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sql_value ends = token->expires_ms ? sql_of_int(token->expires_ms) : sql_word("NULL");
     enum err e = store_exec(s, &effect, ec,
                             "INSERT INTO shardwheel_token (hash, name, user_id, scopes, created_ms, expires_ms) "
                             "VALUES (?, ?, ?, ?, " STORE_NOW_MS ", ?)",
-                            hash, token->name, token->user_id, token->scopes, ends);
+                            hash, token->name, token->user_id, token->scopes, sql_int_or_null(token->expires_ms));
 
     *id = effect.first_id;
     return e;
