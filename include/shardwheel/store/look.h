@@ -9,12 +9,11 @@
 #define SHARDWHEEL_STORE_LOOK_H
 
 #include "shardwheel/store/conn.h"
-
-struct look; /* the whole answer */
+#include "shardwheel/store/rows.h"
 
 /* A statement that begins with "SELECT " is ended by the server after limit_ms (ERR_TIMEOUT). ERR_DENIED: a right is
  * missing. ERR_INPUT: refused, such as for a table that is not there. */
-MUST_CHECK enum err store_look(struct store_session *s, int limit_ms, const char *statement, struct look **out,
+MUST_CHECK enum err store_look(struct store_session *s, int limit_ms, const char *statement, struct db_rows **out,
                                struct errctx *ec);
 /* The value of a global setting of the server as text; "" when it knows none of that name. */
 struct look_value {
@@ -28,12 +27,5 @@ MUST_CHECK enum err store_look_server(struct store_session *s, bool in_txn, stru
  * there. Needs tables of ours. */
 MUST_CHECK enum err store_look_behind(struct store_session *writer, struct store_session *reader, bool *seen,
                                       struct errctx *ec);
-
-bool look_next(struct look *look);                               /* to the first row, then to the next */
-const char *look_text(const struct look *look, unsigned column); /* from 0; NULL for NULL */
-const char *look_text_or_empty(const struct look *look, unsigned column);
-int64_t look_int(const struct look *look, unsigned column); /* 0 for NULL */
-size_t look_count(const struct look *look);                 /* rows */
-void look_destroy(struct look *look);                       /* NULL is fine */
 
 #endif

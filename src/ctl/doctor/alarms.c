@@ -55,7 +55,7 @@ static enum err look_at_channels(struct doctor *d, size_t *used, struct errctx *
 /* Channels whose newest message, and every one behind the last that was taken, came to nothing. */
 static enum err look_at_told(struct doctor *d, struct errctx *ec)
 {
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e = doctor_look(
         d, &look, ec,
         "SELECT t.channel, COUNT(*), MAX(t.error), MIN(t.at_ms) FROM (SELECT * FROM shardwheel_told ORDER BY id DESC "
@@ -64,16 +64,15 @@ static enum err look_at_told(struct doctor *d, struct errctx *ec)
         ") n WHERE error IS NULL GROUP BY channel) g ON g.channel = t.channel WHERE "
         "t.error IS NOT NULL AND t.id > COALESCE(g.good, 0) GROUP BY t.channel ORDER BY t.channel");
 
-    while (!e && look_next(look)) {
-        if (look_int(look, 1) < 3)
+    while (!e && db_rows_next(look)) {
+        if (db_int(look, 1) < 3)
             continue;
-        doctor_tell(d, DOCTOR_WARNING, "alarm_channel_failing", place_of("channel", look_text_or_empty(look, 0)).text,
+        doctor_tell(d, DOCTOR_WARNING, "alarm_channel_failing", place_of("channel", db_text_or_empty(look, 0)).text,
                     "Check the receiver: `shardwheelctl alarm-test` sends a test message.",
                     "Its last %" PRId64 " messages were not delivered, the first of them %s ago: %.200s.",
-                    look_int(look, 1), span_of_s((d->now_ms - look_int(look, 3)) / 1000).text,
-                    look_text_or_empty(look, 2));
+                    db_int(look, 1), span_of_s((d->now_ms - db_int(look, 3)) / 1000).text, db_text_or_empty(look, 2));
     }
-    look_destroy(look);
+    db_rows_destroy(look);
     return e;
 }
 
@@ -151,7 +150,7 @@ static size_t sum_runs(struct notable_runs *runs, struct run_sum *sums)
 static enum err has_only_failed(struct doctor *d, int64_t job, bool *out, struct errctx *ec)
 {
     const struct store_features *f = &d->features;
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e = doctor_look(
         d, &look, ec,
         "SELECT COUNT(*), COALESCE(SUM(handle_code = 200 OR (trigger_code = 200 AND handle_code = 0)), 0) "
@@ -161,8 +160,8 @@ static enum err has_only_failed(struct doctor *d, int64_t job, bool *out, struct
         f->log_job_id_name[0] ? f->log_job_id_name : f->log_job_time_name, job,
         f->log_job_id_name[0] ? "id" : "trigger_time", RUNS_LAST, job);
 
-    *out = !e && look_next(look) && look_int(look, 0) == RUNS_LAST && !look_int(look, 1);
-    look_destroy(look);
+    *out = !e && db_rows_next(look) && db_int(look, 0) == RUNS_LAST && !db_int(look, 1);
+    db_rows_destroy(look);
     return e;
 }
 

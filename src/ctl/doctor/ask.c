@@ -163,16 +163,16 @@ enum need { NEED_GLUE, NEED_NULL_PARAM, NEED_SAME_HANDLER, NEEDS };
 static enum err load_need(struct doctor *d, const struct group_list *groups, const char *statement, enum need first,
                           unsigned columns, int64_t (*out)[NEEDS], struct errctx *ec)
 {
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e = doctor_look(d, &look, ec, "%s", statement);
 
-    while (!e && look_next(look)) {
-        const struct group_row *row = survey_find_group(groups, look_int(look, 0));
+    while (!e && db_rows_next(look)) {
+        const struct group_row *row = survey_find_group(groups, db_int(look, 0));
 
         for (unsigned i = 0; row && i < columns; i++)
-            out[row - groups->rows][first + i] = look_int(look, i + 1);
+            out[row - groups->rows][first + i] = db_int(look, i + 1);
     }
-    look_destroy(look);
+    db_rows_destroy(look);
     return e;
 }
 

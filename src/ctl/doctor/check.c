@@ -45,7 +45,7 @@ int doctor_left_ms(const struct doctor *d)
     return left < 1 ? 1 : left > DOCTOR_WAIT_MS ? DOCTOR_WAIT_MS : (int)left;
 }
 
-static enum err look(struct doctor *d, struct look **out, struct errctx *ec, const char *statement, va_list args)
+static enum err look(struct doctor *d, struct db_rows **out, struct errctx *ec, const char *statement, va_list args)
 {
     char sql[2000];
     int len = vsnprintf(sql, sizeof sql, statement, args);
@@ -54,7 +54,7 @@ static enum err look(struct doctor *d, struct look **out, struct errctx *ec, con
     return store_look(d->session, doctor_left_ms(d), sql, out, ec);
 }
 
-enum err doctor_look(struct doctor *d, struct look **out, struct errctx *ec, const char *statement, ...)
+enum err doctor_look(struct doctor *d, struct db_rows **out, struct errctx *ec, const char *statement, ...)
 {
     va_list args;
     enum err e;
@@ -67,7 +67,7 @@ enum err doctor_look(struct doctor *d, struct look **out, struct errctx *ec, con
 
 enum err doctor_look_number(struct doctor *d, int64_t *out, struct errctx *ec, const char *statement, ...)
 {
-    struct look *found = NULL;
+    struct db_rows *found = NULL;
     va_list args;
     enum err e;
 
@@ -75,26 +75,26 @@ enum err doctor_look_number(struct doctor *d, int64_t *out, struct errctx *ec, c
     e = look(d, &found, ec, statement, args);
     va_end(args);
     if (!e)
-        *out = look_next(found) ? look_int(found, 0) : 0;
-    look_destroy(found);
+        *out = db_rows_next(found) ? db_int(found, 0) : 0;
+    db_rows_destroy(found);
     return e;
 }
 
 enum err doctor_add_rows(struct doctor *d, struct words *out, struct errctx *ec, const char *statement, ...)
 {
-    struct look *found = NULL;
+    struct db_rows *found = NULL;
     va_list args;
     enum err e;
 
     va_start(args, statement);
     e = look(d, &found, ec, statement, args);
     va_end(args);
-    while (!e && look_next(found)) {
-        if (look_text(found, 0))
-            words_add_named(out, look_int(found, 0), look_text_or_empty(found, 1));
+    while (!e && db_rows_next(found)) {
+        if (db_text(found, 0))
+            words_add_named(out, db_int(found, 0), db_text_or_empty(found, 1));
         else
-            words_add(out, look_text_or_empty(found, 1));
+            words_add(out, db_text_or_empty(found, 1));
     }
-    look_destroy(found);
+    db_rows_destroy(found);
     return e;
 }

@@ -102,7 +102,7 @@ void doctor_tell_list(struct doctor *d, enum doctor_level level, const char *cod
 int doctor_left_ms(const struct doctor *d);
 /* store_look within that time; the statement is as of printf, and its texts are the caller's own. */
 PRINTF_LIKE(4, 5)
-MUST_CHECK enum err doctor_look(struct doctor *d, struct look **out, struct errctx *ec, const char *statement, ...);
+MUST_CHECK enum err doctor_look(struct doctor *d, struct db_rows **out, struct errctx *ec, const char *statement, ...);
 /* The number in the first column of the first row; 0 without one. */
 PRINTF_LIKE(4, 5)
 MUST_CHECK enum err doctor_look_number(struct doctor *d, int64_t *out, struct errctx *ec, const char *statement, ...);

@@ -105,7 +105,7 @@ static enum err compare_zones(struct doctor *d, struct errctx *ec)
 /* The server's own zone counts for clients that name none: old JDBC drivers, scripts with NOW(). */
 static enum err compare_server(struct doctor *d, struct errctx *ec)
 {
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e = doctor_look(
         d, &look, ec,
         "SELECT IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone), "
@@ -113,12 +113,12 @@ static enum err compare_server(struct doctor *d, struct errctx *ec)
     int64_t own_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
 
     /* NULL: the server has no tables of zones, and its own is a name. */
-    if (!e && look_next(look) && look_text(look, 1) && look_int(look, 1) != own_s)
+    if (!e && db_rows_next(look) && db_text(look, 1) && db_int(look, 1) != own_s)
         doctor_tell(d, DOCTOR_NOTE, "zone_server", NULL, NULL,
                     "The server's time zone is %s, DATETIME columns are in %s. Java admins and scripts must set that "
                     "zone (serverTimezone); otherwise their times are wrong.",
-                    look_text_or_empty(look, 0), zone_get_name(store_get_zone(d->store)));
-    look_destroy(look);
+                    db_text_or_empty(look, 0), zone_get_name(store_get_zone(d->store)));
+    db_rows_destroy(look);
     return e;
 }
 

@@ -25,7 +25,7 @@ struct log_size {
 static enum err measure(struct doctor *d, struct log_size *out, struct errctx *ec)
 {
     int64_t offset_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e = doctor_look(
         d, &look, ec,
         "SELECT table_rows, data_length + index_length, (SELECT TIMESTAMPDIFF(DAY, MIN(trigger_time), " AGO ") FROM "
@@ -35,17 +35,17 @@ static enum err measure(struct doctor *d, struct log_size *out, struct errctx *e
         "information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'xxl_job_log'",
         offset_s, 0, offset_s, DAY_S);
 
-    if (!e && look_next(look)) {
-        int64_t days = d->config->log_retention_days, longest = look_int(look, 3);
-        int64_t newest = look_int(look, 4), first = look_int(look, 5);
+    if (!e && db_rows_next(look)) {
+        int64_t days = d->config->log_retention_days, longest = db_int(look, 3);
+        int64_t newest = db_int(look, 4), first = db_int(look, 5);
 
-        out->rows = look_int(look, 0);
-        out->bytes = look_int(look, 1);
-        out->oldest_days = look_int(look, 2);
+        out->rows = db_int(look, 0);
+        out->bytes = db_int(look, 1);
+        out->oldest_days = db_int(look, 2);
         out->kept_days = days < KEPT_MIN_DAYS ? 0 : longest > days ? longest : days;
         out->per_day = first && newest >= first ? newest - first + 1 : 0;
     }
-    look_destroy(look);
+    db_rows_destroy(look);
     return e;
 }
 

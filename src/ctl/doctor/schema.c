@@ -20,11 +20,11 @@
 static enum err may(struct doctor *d, const char *format, const char *table, const char *column, bool *out,
                     struct errctx *ec)
 {
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     /* Names come from the server's own list, and are in backquotes. */
     enum err e = doctor_look(d, &look, ec, format, table, column, column);
 
-    look_destroy(look);
+    db_rows_destroy(look);
     *out = e != ERR_DENIED;
     return e == ERR_DENIED ? ERR_OK : e;
 }
@@ -68,19 +68,19 @@ static enum err check_table(struct doctor *d, const char *table, const char *col
 static enum err check_rights(struct doctor *d, struct errctx *ec)
 {
     struct words missing = {0};
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     bool vital = false;
     enum err e = doctor_look(d, &look, ec,
                              "SELECT table_name, column_name FROM information_schema.columns WHERE " OUR_TABLES
                              " AND ordinal_position = 1 ORDER BY table_name");
 
-    while (!e && look_next(look)) {
+    while (!e && db_rows_next(look)) {
         if (clock_mono_ms(d->clock) >= d->deadline_mono_ms)
             e = err_set(ec, ERR_TIMEOUT, "no time was left for all tables");
         else
-            e = check_table(d, look_text_or_empty(look, 0), look_text_or_empty(look, 1), &missing, &vital, ec);
+            e = check_table(d, db_text_or_empty(look, 0), db_text_or_empty(look, 1), &missing, &vital, ec);
     }
-    look_destroy(look);
+    db_rows_destroy(look);
     if (!e && missing.count)
         doctor_tell(d, vital ? DOCTOR_CRITICAL : DOCTOR_WARNING, "rights_missing", d->config->datasource_username,
                     "GRANT SELECT, INSERT, UPDATE, DELETE on the database to that user; CREATE and ALTER for upgrades.",
@@ -99,23 +99,23 @@ struct index {
 /* By table, then by name. */
 static enum err load_indexes(struct doctor *d, struct index **rows, size_t *count, struct errctx *ec)
 {
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e = doctor_look(d, &look, ec,
                              "SELECT table_name, index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index), "
                              "MIN(non_unique) FROM information_schema.statistics WHERE " OUR_TABLES
                              " GROUP BY table_name, index_name ORDER BY table_name, index_name");
 
-    if (!e && !(*rows = calloc(look_count(look) + 1, sizeof **rows)))
+    if (!e && !(*rows = calloc(db_rows_count(look) + 1, sizeof **rows)))
         e = err_set(ec, ERR_NOMEM, "out of memory");
-    while (!e && look_next(look)) {
+    while (!e && db_rows_next(look)) {
         struct index *row = &(*rows)[(*count)++];
 
-        snprintf(row->table, sizeof row->table, "%s", look_text_or_empty(look, 0));
-        snprintf(row->name, sizeof row->name, "%s", look_text_or_empty(look, 1));
-        snprintf(row->columns, sizeof row->columns, "%s", look_text_or_empty(look, 2));
-        row->unique = look_int(look, 3) == 0;
+        snprintf(row->table, sizeof row->table, "%s", db_text_or_empty(look, 0));
+        snprintf(row->name, sizeof row->name, "%s", db_text_or_empty(look, 1));
+        snprintf(row->columns, sizeof row->columns, "%s", db_text_or_empty(look, 2));
+        row->unique = db_int(look, 3) == 0;
     }
-    look_destroy(look);
+    db_rows_destroy(look);
     return e;
 }
 
@@ -221,7 +221,7 @@ static enum err check_indexes(struct doctor *d, struct errctx *ec)
 
 static enum err check_charsets(struct doctor *d, struct errctx *ec)
 {
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     struct words narrow = {0}, old = {0};
     enum err e =
         doctor_look(d, &look, ec,
@@ -230,9 +230,9 @@ static enum err check_charsets(struct doctor *d, struct errctx *ec)
                     " AND character_set_name IS NOT NULL AND character_set_name NOT IN "
                     "('utf8mb4', 'ascii') GROUP BY table_name ORDER BY table_name");
 
-    while (!e && look_next(look))
-        words_add(look_int(look, 2) ? &old : &narrow, look_text_or_empty(look, 0));
-    look_destroy(look);
+    while (!e && db_rows_next(look))
+        words_add(db_int(look, 2) ? &old : &narrow, db_text_or_empty(look, 0));
+    db_rows_destroy(look);
     if (!e && narrow.count)
         doctor_tell(d, DOCTOR_WARNING, "charset_narrow", NULL, "ALTER TABLE ... CONVERT TO CHARACTER SET utf8mb4.",
                     "These tables do not support Unicode, and other characters become '?': %s.", words_end(&narrow));

@@ -125,13 +125,13 @@ static enum err check_rules(struct doctor *d, struct errctx *ec)
 /* What every session of ours sets at its begin: who forgets it between statements gives sessions to several clients. */
 static enum err check_own_session(struct doctor *d, struct errctx *ec)
 {
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e = doctor_look(d, &look, ec,
                              "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', "
                              "'sql_mode', 'time_zone', 'autocommit')");
 
-    while (!e && look_next(look)) {
-        const char *name = look_text_or_empty(look, 0), *value = look_text_or_empty(look, 1);
+    while (!e && db_rows_next(look)) {
+        const char *name = db_text_or_empty(look, 0), *value = db_text_or_empty(look, 1);
         bool fine = strstr(name, "isolation")     ? !strcasecmp(value, "READ-COMMITTED")
                     : !strcmp(name, "sql_mode")   ? words_are_same(value, "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION")
                     : !strcmp(name, "autocommit") ? !strcasecmp(value, "ON")
@@ -143,7 +143,7 @@ static enum err check_own_session(struct doctor *d, struct errctx *ec)
                         "A session loses its settings: its %s is '%s'. A proxy shares sessions between clients.", name,
                         value);
     }
-    look_destroy(look);
+    db_rows_destroy(look);
     return e;
 }
 
@@ -160,14 +160,14 @@ static enum err check_connections(struct doctor *d, struct errctx *ec)
 {
     int64_t max = 0, most = 0, live = d->has_tables ? (int64_t)doctor_count_live(d) : 0;
     int64_t wanted = (live ? live : 1) * (d->config->datasource_max_sessions + SESSIONS_BESIDE);
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e = load_number(d, "max_connections", INT32_MAX, &max, ec);
 
     if (!e)
         e = doctor_look(d, &look, ec, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'");
-    if (!e && look_next(look))
-        most = look_int(look, 1);
-    look_destroy(look);
+    if (!e && db_rows_next(look))
+        most = db_int(look, 1);
+    db_rows_destroy(look);
     if (!e && wanted > max)
         doctor_tell(d, DOCTOR_WARNING, "connections_few", NULL,
                     "Raise max_connections, or lower spring.datasource.hikari.maximum-pool-size.",

@@ -64,30 +64,30 @@ static const char page_format[] =
     "FROM xxl_job_info j LEFT JOIN shardwheel_job s ON s.job_id = j.id WHERE j.id > %" PRId64
     " ORDER BY j.id LIMIT " PAGE;
 
-static struct job_view read_view(const struct look *look)
+static struct job_view read_view(const struct db_rows *look)
 {
     return (struct job_view){
-        .id = look_int(look, COL_ID),
-        .group = look_int(look, COL_GROUP),
-        .name = look_text_or_empty(look, COL_NAME),
-        .running = look_int(look, COL_RUNNING) != 0,
-        .next_ms = look_int(look, COL_NEXT),
-        .type = look_text_or_empty(look, COL_TYPE),
-        .conf = look_text_or_empty(look, COL_CONF),
-        .misfire = look_text_or_empty(look, COL_MISFIRE),
-        .route = look_text_or_empty(look, COL_ROUTE),
-        .block = look_text_or_empty(look, COL_BLOCK),
-        .glue_type = look_text_or_empty(look, COL_GLUE_TYPE),
-        .has_handler = look_int(look, COL_HANDLER) != 0,
-        .has_source = look_int(look, COL_SOURCE) != 0,
-        .has_glue_time = look_int(look, COL_GLUE_TIME) != 0,
-        .children = look_text_or_empty(look, COL_CHILDREN),
-        .email = look_text_or_empty(look, COL_EMAIL),
-        .param_chars = look_int(look, COL_PARAM),
-        .zone = look_text_or_empty(look, COL_ZONE),
-        .fixed_delay_s = look_int(look, COL_DELAY),
-        .valid_from_s = look_int(look, COL_FROM),
-        .valid_until_s = look_int(look, COL_UNTIL),
+        .id = db_int(look, COL_ID),
+        .group = db_int(look, COL_GROUP),
+        .name = db_text_or_empty(look, COL_NAME),
+        .running = db_int(look, COL_RUNNING) != 0,
+        .next_ms = db_int(look, COL_NEXT),
+        .type = db_text_or_empty(look, COL_TYPE),
+        .conf = db_text_or_empty(look, COL_CONF),
+        .misfire = db_text_or_empty(look, COL_MISFIRE),
+        .route = db_text_or_empty(look, COL_ROUTE),
+        .block = db_text_or_empty(look, COL_BLOCK),
+        .glue_type = db_text_or_empty(look, COL_GLUE_TYPE),
+        .has_handler = db_int(look, COL_HANDLER) != 0,
+        .has_source = db_int(look, COL_SOURCE) != 0,
+        .has_glue_time = db_int(look, COL_GLUE_TIME) != 0,
+        .children = db_text_or_empty(look, COL_CHILDREN),
+        .email = db_text_or_empty(look, COL_EMAIL),
+        .param_chars = db_int(look, COL_PARAM),
+        .zone = db_text_or_empty(look, COL_ZONE),
+        .fixed_delay_s = db_int(look, COL_DELAY),
+        .valid_from_s = db_int(look, COL_FROM),
+        .valid_until_s = db_int(look, COL_UNTIL),
     };
 }
 
@@ -237,19 +237,19 @@ static bool take_job(struct reading *r, const struct job_view *job)
 
 static enum err read_page(struct reading *r, int64_t *after, bool *more, struct errctx *ec)
 {
-    struct look *look = NULL;
+    struct db_rows *look = NULL;
     enum err e =
         doctor_look(r->d, &look, ec, page_format, r->d->features.job_name_is_desc ? "job_desc" : "name", *after);
 
-    *more = !e && look_count(look) > 0;
-    while (!e && look_next(look)) {
+    *more = !e && db_rows_count(look) > 0;
+    while (!e && db_rows_next(look)) {
         struct job_view job = read_view(look);
 
         *after = job.id;
         if (!take_job(r, &job))
             e = err_set(ec, ERR_NOMEM, "out of memory");
     }
-    look_destroy(look);
+    db_rows_destroy(look);
     if (!e && *more && clock_mono_ms(r->d->clock) >= r->d->deadline_mono_ms)
         e = err_set(ec, ERR_TIMEOUT, "there was time for %" PRId64 " jobs only: see --wait", r->out->jobs);
     return e;

@@ -11,9 +11,9 @@
 #define STORE_CONN_MYSQL_H
 
 #include "shardwheel/store/conn.h"
+#include "shardwheel/store/rows.h"
 
 struct db;
-struct db_rows;
 
 /* Makes the client library ready; any thread, any number of times. */
 MUST_CHECK enum err db_library_init(struct errctx *ec);
@@ -66,18 +66,5 @@ MUST_CHECK enum err db_commit(struct db *db, struct errctx *ec);
 
 /* `out` has room for 2 * len + 1. Returns the length written. */
 size_t db_escape(struct db *db, char *out, const char *text, size_t len);
-
-size_t db_rows_count(const struct db_rows *rows);
-void db_rows_rewind(struct db_rows *rows); /* before the first row */
-bool db_rows_next(struct db_rows *rows);   /* to the first row, then to the next; false at the end and for NULL */
-/* Columns of the current row, from 0; texts live as long as the rows. */
-const char *db_text(const struct db_rows *rows, unsigned col); /* NULL for NULL */
-const char *db_text_or_empty(const struct db_rows *rows, unsigned col);
-int64_t db_int(const struct db_rows *rows, unsigned col); /* 0 for NULL */
-/* A time or a span in seconds or milliseconds, of which anybody may have written any number: within the year 9999 on
- * both sides of 1970, so that it can be added and multiplied. 0 for NULL. */
-int64_t db_seconds(const struct db_rows *rows, unsigned col);
-int64_t db_millis(const struct db_rows *rows, unsigned col);
-void db_rows_destroy(struct db_rows *rows);
 
 #endif

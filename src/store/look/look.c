@@ -2,34 +2,20 @@
 #include "shardwheel/store/look.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/conn/session.h"
 
 #define SELECT "SELECT "
 
-struct look {
-    struct db_rows *rows;
-};
-
-enum err store_look(struct store_session *s, int limit_ms, const char *statement, struct look **out, struct errctx *ec)
+enum err store_look(struct store_session *s, int limit_ms, const char *statement, struct db_rows **out,
+                    struct errctx *ec)
 {
-    struct look *look = calloc(1, sizeof *look);
-
-    if (!look)
-        return err_set(ec, ERR_NOMEM, "out of memory");
     if (strncmp(statement, SELECT, strlen(SELECT)) == 0)
         store_start_limited(s, limit_ms, statement + strlen(SELECT));
     else
         store_start_sql(s, statement);
-    enum err e = store_query_sql(s, &look->rows, ec);
-    if (e) {
-        free(look);
-        return e;
-    }
-    *out = look;
-    return ERR_OK;
+    return store_query_sql(s, out, ec);
 }
 
 enum err store_look_setting(struct store_session *s, const char *name, struct look_value *out, struct errctx *ec)
@@ -91,39 +77,4 @@ enum err store_look_behind(struct store_session *writer, struct store_session *r
             e = ERR_LOST;
     }
     return e ? err_wrap(ec, e, "write and read a row") : ERR_OK;
-}
-
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
-
-bool look_next(struct look *look)
-{
-    return db_rows_next(look->rows);
-}
-
-const char *look_text(const struct look *look, unsigned column)
-{
-    return db_text(look->rows, column);
-}
-
-const char *look_text_or_empty(const struct look *look, unsigned column)
-{
-    return db_text_or_empty(look->rows, column);
-}
-
-int64_t look_int(const struct look *look, unsigned column)
-{
-    return db_int(look->rows, column);
-}
-
-size_t look_count(const struct look *look)
-{
-    return db_rows_count(look->rows);
-}
-
-void look_destroy(struct look *look)
-{
-    if (!look)
-        return;
-    db_rows_destroy(look->rows);
-    free(look);
 }
