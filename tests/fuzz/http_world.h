@@ -286,12 +286,12 @@ enum err __wrap_alarms_test(const struct alarms_opts *opts, const char *app, con
 }
 
 enum err __wrap_run_clearing_submit(struct run_clearing *c, const struct clear_order *order, int64_t wait_ms,
-                                    struct clear_result *out, struct errctx *ec);
+                                    struct run_cleared *out, struct errctx *ec);
 enum err __wrap_run_clearing_submit(struct run_clearing *c, const struct clear_order *order, int64_t wait_ms,
-                                    struct clear_result *out, struct errctx *ec)
+                                    struct run_cleared *out, struct errctx *ec)
 {
     (void)c, (void)order, (void)wait_ms;
-    *out = (struct clear_result){.deleted = 3, .done = stranger.seed % 2};
+    *out = (struct run_cleared){.deleted = 3, .done = stranger.seed % 2};
     return world_draw_error(ec);
 }
 

@@ -88,7 +88,6 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
 {
     struct run_clear resolved = *clear;
     struct clear_order order = {0};
-    struct clear_result done = {0};
     enum err e = refuse_unless(actor, RIGHT_CHANGE, clear->group > 0 ? clear->group : 0, r);
 
     *out = (struct run_cleared){0};
@@ -107,10 +106,7 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
     e = note(a, actor, &resolved, r);
     if (e)
         return e;
-    e = run_clearing_submit(a->clears, &order, clear->for_ms > 0 ? clear->for_ms : RUNS_CLEAR_WAIT_MS, &done, &r->text);
-    out->deleted = done.deleted;
-    out->done = done.done;
-    out->at = done.at;
+    e = run_clearing_submit(a->clears, &order, clear->for_ms > 0 ? clear->for_ms : RUNS_CLEAR_WAIT_MS, out, &r->text);
     if (e == ERR_BUSY)
         return refuse(r, REFUSED_LIMIT, NULL, "%s", r->text.text);
     return refuse_error(r, e);

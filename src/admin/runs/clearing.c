@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/runs/clearing.h"
 
-#include "shardwheel/admin/runs.h"
 #include "shardwheel/store/upkeep.h"
 #include "shardwheel/upkeep.h"
 
@@ -252,7 +251,7 @@ static void end_piece(struct run_clearing *c, struct task *task)
 }
 
 enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *order, int64_t wait_ms,
-                             struct clear_result *out, struct errctx *ec)
+                             struct run_cleared *out, struct errctx *ec)
 {
     struct task *task = calloc(1, sizeof *task);
     int64_t deadline_ms = clock_mono_ms(c->clock) + wait_ms;
@@ -273,7 +272,7 @@ enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *o
     }
     if (order->in_pieces && !task->done && !c->stopping)
         end_piece(c, task);
-    *out = (struct clear_result){task->deleted, task->complete, task->at};
+    *out = (struct run_cleared){.deleted = task->deleted, .done = task->complete, .at = task->at};
     e = task->done ? task->end : ERR_OK;
     if (e)
         *ec = task->why;

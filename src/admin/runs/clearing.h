@@ -9,7 +9,7 @@
 #ifndef ADMIN_RUNS_CLEARING_H
 #define ADMIN_RUNS_CLEARING_H
 
-#include "shardwheel/store/runs.h"
+#include "shardwheel/admin/runs.h"
 
 struct run_clearing;
 
@@ -21,18 +21,12 @@ struct clear_order {
     char who[101];
 };
 
-struct clear_result {
-    int64_t deleted;
-    bool done;           /* all of it */
-    struct run_place at; /* how far it got; zero: it has not begun */
-};
-
 struct run_clearing *run_clearing_create(struct store *store, const struct clock *clock); /* NULL: no memory */
 void run_clearing_destroy(struct run_clearing *c);                                        /* NULL is fine */
 void run_clearing_stop(struct run_clearing *c); /* nobody waits any more; may be called twice */
 /* Waits for the end until then. ERR_BUSY: too many wait, or it is stopping. Else what ended it, or ERR_OK with done
  * false: it goes on; in pieces it does not, and the next piece begins at `at`. */
 MUST_CHECK enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *order, int64_t wait_ms,
-                                        struct clear_result *out, struct errctx *ec);
+                                        struct run_cleared *out, struct errctx *ec);
 
 #endif

@@ -32,7 +32,7 @@ struct waiter {
     struct thread thread;
     struct clear_order order;
     int64_t wait_ms;
-    struct clear_result got;
+    struct run_cleared got;
     enum err e;
 };
 
