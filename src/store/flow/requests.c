@@ -9,15 +9,12 @@
 static enum err lock_run(struct store_session *s, const struct flow_request *request, struct flow_run_now *now,
                          struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e =
-        store_query(s, &rows, ec, "SELECT state FROM shardwheel_flow_run WHERE id = ? FOR UPDATE", request->run_id);
+    *now = (struct flow_run_now){0};
+    enum err e = store_number(s, -1, &now->state, ec, "SELECT state FROM shardwheel_flow_run WHERE id = ? FOR UPDATE",
+                              request->run_id);
 
-    if (!e && !db_rows_next(rows))
+    if (!e && now->state < 0)
         e = err_set(ec, ERR_NOTFOUND, "there is no flow run %" PRId64, request->run_id);
-    if (!e)
-        *now = (struct flow_run_now){.state = db_int(rows, 0)};
-    db_rows_destroy(rows);
     if (!e && request->step >= 0)
         e = store_number(s, FLOW_WAITING, &now->step_state, ec,
                          "SELECT state FROM shardwheel_flow_step WHERE run_id = ? AND step = ?", request->run_id,
