@@ -28,16 +28,11 @@ enum err store_find_due_flows(struct store_session *s, const int *shards, size_t
 static enum err insert_run(struct store_session *s, const struct flow_start *start, enum flow_run_state state,
                            char kind, const char *message, struct errctx *ec)
 {
-    const struct line_run run = {.flow_id = start->flow.id,
-                                 .version = start->flow.version,
-                                 .state = state,
-                                 .kind = (const char[]){kind, '\0'},
-                                 .due_s = start->flow.next_s,
-                                 .who = "",
-                                 .message = message};
+    const struct flow_run_start run = {
+        .flow_id = start->flow.id, .version = start->flow.version, .kind = (const char[]){kind, '\0'}, .who = ""};
     int64_t id;
 
-    return line_insert_run(s, &run, &id, ec);
+    return line_insert_run(s, &run, state, start->flow.next_s, message, &id, ec);
 }
 
 /* A flow whose next due time comes with the end of its run would never be due again. */

@@ -278,20 +278,6 @@ static enum err choose_state(struct store_session *s, const struct flow_run_star
     return ERR_OK;
 }
 
-static enum err insert_run(struct store_session *s, const struct flow_run_start *order, enum flow_run_state state,
-                           int64_t *id, struct errctx *ec)
-{
-    return line_insert_run(s,
-                           &(struct line_run){.flow_id = order->flow_id,
-                                              .version = order->version,
-                                              .state = state,
-                                              .kind = order->kind,
-                                              .parameters = order->parameters,
-                                              .key = order->key,
-                                              .who = order->who},
-                           id, ec);
-}
-
 static enum err end_start(struct store_session *s, enum err e, const struct flow_run_start *order,
                           const struct audit_row *audit, int64_t id, struct errctx *ec)
 {
@@ -326,7 +312,7 @@ enum err store_start_flow_run(struct store_session *s, const struct flow_run_sta
     if (!e && !known)
         e = choose_state(s, order, &state, ec);
     if (!e && !known)
-        e = insert_run(s, order, state, &made, ec);
+        e = line_insert_run(s, order, state, 0, NULL, &made, ec);
     if (e == ERR_INPUT && !find_by_key(s, order, &known, &why) && known)
         e = ERR_OK; /* by somebody else at the same time */
     if (!e && known)

@@ -27,20 +27,21 @@ enum err line_decide(struct store_session *s, int64_t flow_id, enum flow_policy 
     return ERR_OK;
 }
 
-enum err line_insert_run(struct store_session *s, const struct line_run *run, int64_t *id, struct errctx *ec)
+enum err line_insert_run(struct store_session *s, const struct flow_run_start *run, enum flow_run_state state,
+                         int64_t due_s, const char *message, int64_t *id, struct errctx *ec)
 {
-    bool ended = run->state == FLOW_RUN_SKIPPED;
+    bool ended = state == FLOW_RUN_SKIPPED;
     struct db_effect effect = {0};
     enum err e = store_exec(
         s, &effect, ec,
         "INSERT INTO shardwheel_flow_run (flow_id, version, state, kind, due_s, parameters, request_key, depth, who, "
         "created_ms, started_ms, ended_ms, look_ms, late_told, message) VALUES (?, ?, ?, ?, ?, ?, ?, 0, "
         "?, " STORE_NOW_MS ", ?, ?, ?, 0, ?)",
-        run->flow_id, run->version, run->state, run->kind,
-        run->due_s ? sql_of_int(run->due_s) : sql_word(STORE_NOW_MS " DIV 1000"), sql_or_null(run->parameters),
+        run->flow_id, run->version, (int64_t)state, run->kind,
+        due_s ? sql_of_int(due_s) : sql_word(STORE_NOW_MS " DIV 1000"), sql_or_null(run->parameters),
         sql_or_null(run->key), sql_fitted(run->who, 100, TEXT_AS_IS),
-        sql_word(run->state == FLOW_RUN_RUNNING ? STORE_NOW_MS : "NULL"), sql_word(ended ? STORE_NOW_MS : "NULL"),
-        sql_word(ended ? "NULL" : "0"), sql_or_null(run->message));
+        sql_word(state == FLOW_RUN_RUNNING ? STORE_NOW_MS : "NULL"), sql_word(ended ? STORE_NOW_MS : "NULL"),
+        sql_word(ended ? "NULL" : "0"), sql_or_null(message));
 
     *id = effect.first_id;
     return e;

@@ -3,7 +3,7 @@
 #ifndef STORE_FLOW_LINE_H
 #define STORE_FLOW_LINE_H
 
-#include "shardwheel/flow.h"
+#include "shardwheel/store/flow.h"
 #include "store/conn/session.h"
 
 enum line_verdict {
@@ -16,16 +16,10 @@ enum line_verdict {
 MUST_CHECK enum err line_decide(struct store_session *s, int64_t flow_id, enum flow_policy policy, int64_t queue_max,
                                 enum line_verdict *out, struct errctx *ec);
 
-/* A run that begins, waits in line, or is left out. */
-struct line_run {
-    int64_t flow_id, version;
-    int64_t state;                          /* RUNNING, QUEUED, SKIPPED */
-    const char *kind;                       /* a letter */
-    int64_t due_s;                          /* 0: now */
-    const char *parameters, *key, *message; /* NULL: none */
-    const char *who;                        /* "": its schedule */
-};
-MUST_CHECK enum err line_insert_run(struct store_session *s, const struct line_run *run, int64_t *id,
+/* A run that begins, waits in line, or is left out: state RUNNING, QUEUED, SKIPPED. due_s 0: now; `message` NULL: none;
+ * who "": its schedule. */
+MUST_CHECK enum err line_insert_run(struct store_session *s, const struct flow_run_start *run,
+                                    enum flow_run_state state, int64_t due_s, const char *message, int64_t *id,
                                     struct errctx *ec);
 
 #endif
