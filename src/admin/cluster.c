@@ -157,20 +157,11 @@ enum err admin_set_drain(struct admin *a, const struct actor *actor, const char 
 
 /* ---- release ----------------------------------------------------------------------------------------------------- */
 
-static const struct shard_view *find_shard(const struct cluster_status *status, int shard)
-{
-    for (size_t i = 0; i < status->count; i++) {
-        if (status->rows[i].shard == shard)
-            return &status->rows[i];
-    }
-    return NULL;
-}
-
 /* The live node that has taken the shard, where another one could take it. */
 static enum err find_owner(const struct cluster_status *status, const struct cluster_nodes *nodes, int shard,
                            struct node_row *owner, struct refusal *r)
 {
-    const struct shard_view *row = find_shard(status, shard);
+    const struct shard_view *row = cluster_find_shard(status, shard);
 
     if (!row)
         return refuse(r, REFUSED_UNKNOWN, "shard", "there is no shard %d: the cluster works with %d shards", shard,

@@ -187,15 +187,6 @@ enum err ctl_undrain(struct ctl *c, struct errctx *ec)
 
 /* ---- release ----------------------------------------------------------------------------------------------------- */
 
-static const struct shard_view *find_shard(const struct ctl *c, int shard)
-{
-    for (size_t i = 0; i < c->status.count; i++) {
-        if (c->status.rows[i].shard == shard)
-            return &c->status.rows[i];
-    }
-    return NULL;
-}
-
 /* The live node that has taken the shard, and the shard as it is now. */
 static enum err find_owner(struct ctl *c, int shard, struct node_row *owner, struct errctx *ec)
 {
@@ -208,7 +199,7 @@ static enum err find_owner(struct ctl *c, int shard, struct node_row *owner, str
         return e;
     if (!c->status.shards)
         return err_set(ec, ERR_STATE, "no node has used this database yet: there are no shards");
-    row = find_shard(c, shard);
+    row = cluster_find_shard(&c->status, shard);
     if (!row)
         return err_set(ec, ERR_INPUT, "there is no shard %d: the cluster has %d shards, 0 to %d", shard,
                        c->status.shards, c->status.shards - 1);
@@ -230,7 +221,7 @@ static enum err wait_released(struct ctl *c, const struct node_row *owner, int s
     enum err e;
 
     while ((e = poll_again(c, ec)) == ERR_OK) {
-        const struct shard_view *row = find_shard(c, shard);
+        const struct shard_view *row = cluster_find_shard(&c->status, shard);
 
         if (!row)
             return err_set(ec, ERR_CONFLICT, "shard %d no longer exists: the cluster now has %d shards", shard,

@@ -166,6 +166,7 @@ struct cluster_status {
 MUST_CHECK enum err store_load_status(struct store_session *s, bool count_fires, struct cluster_status *out,
                                       struct errctx *ec);
 void cluster_status_fini(struct cluster_status *status);
+struct shard_view *cluster_find_shard(const struct cluster_status *status, int64_t shard); /* NULL: there is none */
 
 /* ---- another number of shards: store/reshard.c ------------------------------------------------------------------- */
 

@@ -152,7 +152,7 @@ static enum err load_shard_views(struct store_session *s, struct cluster_status 
     return store_read_array(s, &views, &to->rows, &to->count, ec);
 }
 
-static struct shard_view *find_view(struct cluster_status *status, int64_t shard)
+struct shard_view *cluster_find_shard(const struct cluster_status *status, int64_t shard)
 {
     for (size_t i = 0; i < status->count; i++) {
         if (status->rows[i].shard == shard)
@@ -196,7 +196,7 @@ static enum err count_planned(struct store_session *s, struct cluster_status *to
                     "LIKE '<!--sw:p:%' GROUP BY shard, due",
                     to->shards, MARK_LEN + 1, low, high);
     while (!e && db_rows_next(rows)) {
-        struct shard_view *row = find_view(to, db_int(rows, 0));
+        struct shard_view *row = cluster_find_shard(to, db_int(rows, 0));
         int64_t due_s;
 
         if (row && read_due(db_text_or_empty(rows, 1), &due_s))
