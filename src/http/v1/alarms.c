@@ -15,18 +15,18 @@ static void put_channel(void *arg, const struct alarm_channel *channel)
 {
     struct buf *b = arg;
 
-    v1_put_object(b, NULL);
-    v1_put_int_if(b, "id", channel->id, channel->id);
-    v1_put_text(b, "name", channel->name);
-    v1_put_text(b, "kind", channel->kind);
-    v1_put_text(b, "host", channel->host);
+    member_object(b, NULL);
+    member_int_or_null(b, "id", channel->id);
+    member_text(b, "name", channel->name);
+    member_text(b, "kind", channel->kind);
+    member_text(b, "host", channel->host);
     v1_put_texts(b, "groups", (const char *const *)channel->groups, channel->group_count);
     v1_put_texts(b, "tags", (const char *const *)channel->tags, channel->tag_count);
-    v1_put_text(b, "quiet", channel->quiet && channel->quiet[0] ? channel->quiet : NULL);
-    v1_put_bool(b, "hasSecret", channel->has_secret);
+    member_text(b, "quiet", channel->quiet && channel->quiet[0] ? channel->quiet : NULL);
+    member_bool(b, "hasSecret", channel->has_secret);
     v1_put_instant(b, "changedAt", channel->changed_ms);
-    v1_put_text(b, "leftOut", channel->left_out);
-    v1_put_object_end(b);
+    member_text(b, "leftOut", channel->left_out);
+    member_object_end(b);
 }
 
 static void answer_channels(struct v1_call *c)
@@ -35,8 +35,8 @@ static void answer_channels(struct v1_call *c)
     bool mail = false, can_add = false;
 
     if (!V1_FAILS(c, admin_list_channels, put_channel, &items, &mail, &can_add)) {
-        v1_put_bool(&c->r->body, "mail", mail);
-        v1_put_bool(&c->r->body, "canAdd", can_add);
+        member_bool(&c->r->body, "mail", mail);
+        member_bool(&c->r->body, "canAdd", can_add);
         v1_put_collected(&c->r->body, "items", &items);
     }
     buf_fini(&items);
@@ -87,19 +87,19 @@ V1_ID_ANSWER(answer_remove_channel, admin_remove_channel)
 
 static void put_told(struct buf *b, const struct sent_alarm *row)
 {
-    v1_put_int(b, "id", row->id);
+    member_int(b, "id", row->id);
     v1_put_instant(b, "at", row->at_ms);
-    v1_put_text(b, "event", row->event);
-    v1_put_int_if(b, "jobId", row->job_id, row->job_id);
-    v1_put_int_if(b, "jobGroup", row->job_group, row->job_group);
-    v1_put_text(b, "jobName", row->job_name);
-    v1_put_int_if(b, "logId", row->log_id, row->log_id);
-    v1_put_text(b, "appname", row->app_name);
-    v1_put_text(b, "channel", row->channel);
-    v1_put_text(b, "to", row->receiver[0] ? row->receiver : NULL);
-    v1_put_text(b, "title", row->title);
-    v1_put_bool(b, "ok", !row->error);
-    v1_put_text(b, "error", row->error);
+    member_text(b, "event", row->event);
+    member_int_or_null(b, "jobId", row->job_id);
+    member_int_or_null(b, "jobGroup", row->job_group);
+    member_text(b, "jobName", row->job_name);
+    member_int_or_null(b, "logId", row->log_id);
+    member_text(b, "appname", row->app_name);
+    member_text(b, "channel", row->channel);
+    member_text(b, "to", row->receiver[0] ? row->receiver : NULL);
+    member_text(b, "title", row->title);
+    member_bool(b, "ok", !row->error);
+    member_text(b, "error", row->error);
 }
 
 static void answer_told(struct v1_call *c)
@@ -118,13 +118,13 @@ static void answer_told(struct v1_call *c)
 
 static void put_state(struct buf *b, const struct alarm_state *state)
 {
-    v1_put_int(b, "jobId", state->job_id);
-    v1_put_int_if(b, "jobGroup", state->job_group, state->job_group);
-    v1_put_text(b, "name", state->job_group ? state->job_name : NULL);
-    v1_put_int(b, "lastLogId", state->last_log);
-    v1_put_int(b, "untoldFailures", state->failures);
-    v1_put_bool(b, "failing", state->failing);
-    v1_put_bool(b, "due", state->due);
+    member_int(b, "jobId", state->job_id);
+    member_int_or_null(b, "jobGroup", state->job_group);
+    member_text(b, "name", state->job_group ? state->job_name : NULL);
+    member_int(b, "lastLogId", state->last_log);
+    member_int(b, "untoldFailures", state->failures);
+    member_bool(b, "failing", state->failing);
+    member_bool(b, "due", state->due);
     v1_put_instant(b, "quietUntil", state->quiet_until_ms);
 }
 
@@ -151,12 +151,12 @@ static void put_result(void *arg, const char *channel, const char *to, const cha
     struct test *test = arg;
 
     test->failed |= error != NULL;
-    v1_put_object(&test->items, NULL);
-    v1_put_text(&test->items, "channel", channel);
-    v1_put_text(&test->items, "to", to);
-    v1_put_bool(&test->items, "ok", !error);
-    v1_put_text(&test->items, "error", error);
-    v1_put_object_end(&test->items);
+    member_object(&test->items, NULL);
+    member_text(&test->items, "channel", channel);
+    member_text(&test->items, "to", to);
+    member_bool(&test->items, "ok", !error);
+    member_text(&test->items, "error", error);
+    member_object_end(&test->items);
 }
 
 static void answer_test(struct v1_call *c)
@@ -166,7 +166,7 @@ static void answer_test(struct v1_call *c)
     struct test test = {0};
 
     if (!V1_FAILS(c, admin_test_alarms, group ? group : "", channel, put_result, &test)) {
-        v1_put_bool(&c->r->body, "ok", !test.failed);
+        member_bool(&c->r->body, "ok", !test.failed);
         v1_put_collected(&c->r->body, "items", &test.items);
     }
     buf_fini(&test.items);

@@ -69,7 +69,7 @@ void v1_answer(const struct route_call *call, struct http_response *r)
 
     c.body.c = &c;
     r->content_type = "application/json";
-    v1_put_object(&r->body, NULL);
+    member_object(&r->body, NULL);
     if (find_caller(&c, &who) && load_request(&c))
         route->answer(&c);
     v1_end_answer(&c);

@@ -124,22 +124,22 @@ static void take_call(struct v1_call *c, struct batch_call *b)
 
 static void put_item(struct buf *b, const struct batch_item *item)
 {
-    v1_put_int(b, "id", item->id);
-    v1_put_text(b, "name", item->name);
-    v1_put_text(b, "outcome", batch_outcome_name(item->outcome));
+    member_int(b, "id", item->id);
+    member_text(b, "name", item->name);
+    member_text(b, "outcome", batch_outcome_name(item->outcome));
     if (item->outcome == BATCH_REFUSED) {
-        v1_put_text(b, "kind", refusal_name(item->kind));
-        v1_put_text(b, "field", item->field);
-        v1_put_text(b, "detail", item->text);
+        member_text(b, "kind", refusal_name(item->kind));
+        member_text(b, "field", item->field);
+        member_text(b, "detail", item->text);
     }
 }
 
 static void put_result(struct buf *b, const struct batch_result *result, bool dry_run)
 {
-    v1_put_bool(b, "dryRun", dry_run);
-    v1_put_int(b, "matched", (int64_t)result->count);
+    member_bool(b, "dryRun", dry_run);
+    member_int(b, "matched", (int64_t)result->count);
     for (int i = BATCH_DONE; i <= BATCH_LEFT; i++)
-        v1_put_int(b, batch_outcome_name((enum batch_outcome)i), (int64_t)result->outcomes[i]);
+        member_int(b, batch_outcome_name((enum batch_outcome)i), (int64_t)result->outcomes[i]);
     V1_PUT_LIST(b, "items", result->items, result->count, put_item);
 }
 

@@ -30,14 +30,14 @@ static void put_problem(struct http_response *r, int status, const char *kind, c
     r->status = status;
     r->content_type = "application/problem+json";
     buf_clear(b);
-    v1_put_object(b, NULL);
-    v1_put_text(b, "type", "about:blank");
-    v1_put_text(b, "title", response_name_status(status));
-    v1_put_int(b, "status", status);
-    v1_put_text(b, "detail", detail);
-    v1_put_text(b, "kind", kind);
+    member_object(b, NULL);
+    member_text(b, "type", "about:blank");
+    member_text(b, "title", response_name_status(status));
+    member_int(b, "status", status);
+    member_text(b, "detail", detail);
+    member_text(b, "kind", kind);
     if (field)
-        v1_put_text(b, "field", field);
+        member_text(b, "field", field);
     if (status == 503 || status == 429)
         add_retry_after(r, retry_s);
 }
@@ -52,7 +52,7 @@ void v1_write_problem(struct v1_call *c, int status, const char *kind, const cha
 void v1_write_whole_problem(struct http_response *r, int status, const char *kind, const char *detail)
 {
     put_problem(r, status, kind, NULL, detail, 0);
-    v1_put_object_end(&r->body);
+    member_object_end(&r->body);
 }
 
 /* {field} stands in the pattern. */
@@ -100,10 +100,10 @@ void v1_write_refusal(struct v1_call *c)
     v1_write_problem(c, v1_get_status(why, c->call->route->pattern, conditional), refusal_name(why->kind), why->field,
                      why->text.text);
     if (why->item[0])
-        v1_put_text(&c->r->body, "item", why->item);
+        member_text(&c->r->body, "item", why->item);
     if (why->max) {
-        v1_put_int(&c->r->body, "min", why->min);
-        v1_put_int(&c->r->body, "max", why->max);
+        member_int(&c->r->body, "min", why->min);
+        member_int(&c->r->body, "max", why->max);
     }
 }
 
@@ -171,7 +171,7 @@ void v1_set_no_content(struct v1_call *c)
 void v1_end_answer(struct v1_call *c)
 {
     if (!c->ended)
-        v1_put_object_end(&c->r->body);
+        member_object_end(&c->r->body);
     c->ended = true;
 }
 

@@ -7,19 +7,19 @@
 
 static void put_node(struct buf *b, const struct node_row *node, int64_t now_ms)
 {
-    v1_put_text(b, "node", node->node);
-    v1_put_text(b, "incarnation", node->incarnation);
-    v1_put_text(b, "url", node->url);
-    v1_put_text(b, "version", node->version);
-    v1_put_text(b, "state", node_get_state(node, now_ms));
-    v1_put_int(b, "owned", node->owned);
-    v1_put_bool(b, "drain", node->drain);
-    v1_put_int_if(b, "releasing", node->release_shard >= 0, node->release_shard);
+    member_text(b, "node", node->node);
+    member_text(b, "incarnation", node->incarnation);
+    member_text(b, "url", node->url);
+    member_text(b, "version", node->version);
+    member_text(b, "state", node_get_state(node, now_ms));
+    member_int(b, "owned", node->owned);
+    member_bool(b, "drain", node->drain);
+    member_int_if(b, "releasing", node->release_shard >= 0, node->release_shard);
     v1_put_instant(b, "startedAt", node->started_ms);
     v1_put_instant(b, "beatAt", node->beat_ms);
-    v1_put_int(b, "upSeconds", node_get_up_ms(node, now_ms) / 1000);
-    v1_put_int(b, "beatAgeMilliseconds", now_ms > node->beat_ms ? now_ms - node->beat_ms : 0);
-    v1_put_int(b, "clockAheadMilliseconds", node->clock_ms);
+    member_int(b, "upSeconds", node_get_up_ms(node, now_ms) / 1000);
+    member_int(b, "beatAgeMilliseconds", now_ms > node->beat_ms ? now_ms - node->beat_ms : 0);
+    member_int(b, "clockAheadMilliseconds", node->clock_ms);
 }
 
 static void answer_nodes(struct v1_call *c)
@@ -61,24 +61,24 @@ static void put_shard(struct buf *b, const struct shard_view *shard, int64_t now
 {
     int64_t held_ms = shard_get_held_ms(shard, now_ms);
 
-    v1_put_int(b, "shard", shard->shard);
-    v1_put_text(b, "owner", shard->owner[0] ? shard->owner : NULL);
-    v1_put_int(b, "epoch", shard->epoch);
-    v1_put_int_if(b, "heldSeconds", held_ms >= 0, held_ms / 1000);
+    member_int(b, "shard", shard->shard);
+    member_text(b, "owner", shard->owner[0] ? shard->owner : NULL);
+    member_int(b, "epoch", shard->epoch);
+    member_int_if(b, "heldSeconds", held_ms >= 0, held_ms / 1000);
     v1_put_instant(b, "cursor", shard->cursor_s * 1000);
-    v1_put_int_if(b, "lagMilliseconds", shard->cursor_s, now_ms - shard->cursor_s * 1000);
+    member_int_if(b, "lagMilliseconds", shard->cursor_s, now_ms - shard->cursor_s * 1000);
     if (counted) {
-        v1_put_int(b, "planned", shard->planned);
-        v1_put_int(b, "openBefore", shard->open_before);
+        member_int(b, "planned", shard->planned);
+        member_int(b, "openBefore", shard->open_before);
     }
 }
 
 static void put_wish(struct buf *b, const struct reshard_wish *wish)
 {
-    v1_put_int(b, "shards", wish->shards);
+    member_int(b, "shards", wish->shards);
     v1_put_instant(b, "lastSecond", wish->last_s * 1000);
-    v1_put_int(b, "try", wish->tries);
-    v1_put_int(b, "tries", RESHARD_TRIES);
+    member_int(b, "try", wish->tries);
+    member_int(b, "tries", RESHARD_TRIES);
 }
 
 static void answer_shards(struct v1_call *c)
@@ -90,10 +90,10 @@ static void answer_shards(struct v1_call *c)
     if (V1_FAILS(c, admin_load_shards, count, &status))
         return;
     v1_put_instant(b, "now", status.now_ms);
-    v1_put_int(b, "shards", status.shards);
-    if (v1_put_object_if(b, "reshard", status.wish.shards)) {
+    member_int(b, "shards", status.shards);
+    if (member_object_if(b, "reshard", status.wish.shards)) {
         put_wish(b, &status.wish);
-        v1_put_object_end(b);
+        member_object_end(b);
     }
     V1_PUT_LIST(b, "items", status.rows, status.count, put_shard, status.now_ms, count);
     cluster_status_fini(&status);
@@ -109,9 +109,9 @@ static void answer_release(struct v1_call *c)
     if (V1_FAILS(c, admin_release_shard, (int)shard, &owner))
         return;
     c->r->status = 202;
-    v1_put_int(&c->r->body, "shard", shard);
-    v1_put_text(&c->r->body, "owner", owner.node);
-    v1_put_text(&c->r->body, "incarnation", owner.incarnation);
+    member_int(&c->r->body, "shard", shard);
+    member_text(&c->r->body, "owner", owner.node);
+    member_text(&c->r->body, "incarnation", owner.incarnation);
 }
 
 /* ---- reshard ----------------------------------------------------------------------------------------------------- */

@@ -49,21 +49,21 @@ static void put_all(struct buf *out, const char *name, const struct json_value *
 {
     struct json_value root, inside;
 
-    v1_put_object(out, name);
+    member_object(out, name);
     put_inside(out, first);
     for (size_t i = 0; i < ARRAY_LEN(pieces) && !buf_failed(out); i++) {
         open_piece(pieces[i], &root);
         inside = v1_find_member(&root, name);
         put_inside(out, &inside);
     }
-    v1_put_object_end(out);
+    member_object_end(out);
 }
 
 static void put_tags(struct buf *out)
 {
     struct json_value root, tag;
 
-    v1_put_list(out, "tags");
+    member_list(out, "tags");
     for (size_t i = 0; i < ARRAY_LEN(pieces) && !buf_failed(out); i++) {
         open_piece(pieces[i], &root);
         tag = v1_find_member(&root, "tag");
@@ -71,7 +71,7 @@ static void put_tags(struct buf *out)
             buf_putc(out, ',');
         buf_append(out, tag.at, tag.len);
     }
-    v1_put_list_end(out);
+    member_list_end(out);
 }
 
 void v1_put_document(struct buf *out, const struct route_call *call)
@@ -83,24 +83,24 @@ void v1_put_document(struct buf *out, const struct route_call *call)
     info = v1_find_member(&head, "info");
     components = v1_find_member(&head, "components");
     schemas = v1_find_member(&head, "schemas");
-    v1_put_object(out, NULL);
-    v1_put_text(out, "openapi", "3.1.0");
-    v1_put_object(out, "info");
-    v1_put_text(out, "version", SHARDWHEEL_VERSION);
+    member_object(out, NULL);
+    member_text(out, "openapi", "3.1.0");
+    member_object(out, "info");
+    member_text(out, "version", SHARDWHEEL_VERSION);
     put_inside(out, &info);
-    v1_put_object_end(out);
-    v1_put_list(out, "servers");
-    v1_put_object(out, NULL);
+    member_object_end(out);
+    member_list(out, "servers");
+    member_object(out, NULL);
     v1_put_context(&context, call);
     v1_put_buf(out, "url", context.len ? context.data : "/", &context);
-    v1_put_object_end(out);
-    v1_put_list_end(out);
+    member_object_end(out);
+    member_list_end(out);
     put_tags(out);
-    v1_put_json(out, "security", "[{\"token\":[]},{\"session\":[]}]");
+    member_json(out, "security", "[{\"token\":[]},{\"session\":[]}]");
     put_all(out, "paths", &none);
-    v1_put_object(out, "components");
+    member_object(out, "components");
     put_inside(out, &components);
     put_all(out, "schemas", &schemas);
-    v1_put_object_end(out);
-    v1_put_object_end(out);
+    member_object_end(out);
+    member_object_end(out);
 }

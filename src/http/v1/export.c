@@ -12,9 +12,9 @@ const char *const transfer_types[] = {"auto", "manual", NULL};
 
 static void put_group(struct buf *b, const struct group_info *group)
 {
-    v1_put_text(b, "appname", group->app_name);
-    v1_put_text(b, "title", group->title);
-    v1_put_text(b, "addressType", transfer_types[group->address_type != 0]);
+    member_text(b, "appname", group->app_name);
+    member_text(b, "title", group->title);
+    member_text(b, "addressType", transfer_types[group->address_type != 0]);
     if (group->address_type)
         v1_put_parts(b, "addressList", group->address_list);
 }
@@ -33,48 +33,48 @@ static void put_column(struct buf *b, const struct transfer_job *job, const stru
         return;
     if (!c->is_text) {
         if (job_row_number(&job->row, c))
-            v1_put_int(b, c->field, job_row_number(&job->row, c));
+            member_int(b, c->field, job_row_number(&job->row, c));
         return;
     }
     const char *standard = job_find_default(c->field), *text = job_row_text(&job->row, c);
     if (strcmp(text, standard ? standard : "") != 0)
-        v1_put_text(b, c->field, text);
+        member_text(b, c->field, text);
 }
 
 static void put_child(struct buf *b, const struct transfer_name *child)
 {
-    v1_put_text(b, "appname", child->app_name);
-    v1_put_text(b, "name", child->name);
+    member_text(b, "appname", child->app_name);
+    member_text(b, "name", child->name);
 }
 
 static void put_job(struct buf *b, const struct transfer_job *job)
 {
-    v1_put_text(b, "appname", job->app_name);
+    member_text(b, "appname", job->app_name);
     for (size_t i = 0; i < job_column_count(); i++)
         put_column(b, job, job_column_get(i));
     if (job->child_count)
         V1_PUT_LIST(b, "children", job->children, job->child_count, put_child);
     if (!job_settings_are_empty(&job->settings))
         job_put_settings(b, &job->settings, /*all=*/false);
-    v1_put_bool(b, "running", job->running == 1);
+    member_bool(b, "running", job->running == 1);
 }
 
 static void put_flow(struct buf *b, const struct transfer_flow *flow)
 {
-    v1_put_json(b, "document", flow->document);
-    v1_put_bool(b, "running", flow->running == 1);
+    member_json(b, "document", flow->document);
+    member_bool(b, "running", flow->running == 1);
 }
 
 static void put_channel(struct buf *b, const struct channel_row *channel)
 {
-    v1_put_text(b, "name", channel->name);
-    v1_put_text(b, "kind", channel->kind);
+    member_text(b, "name", channel->name);
+    member_text(b, "kind", channel->kind);
     if (channel->app_names[0])
         v1_put_parts(b, "groups", channel->app_names);
     if (channel->tags[0])
         v1_put_parts(b, "tags", channel->tags);
     if (channel->quiet[0])
-        v1_put_text(b, "quiet", channel->quiet);
+        member_text(b, "quiet", channel->quiet);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -185,8 +185,8 @@ static void open_list(struct exporting *x, const char *name)
     if (x->list && !strcmp(x->list, name))
         return;
     if (x->list)
-        v1_put_list_end(&x->compact);
-    v1_put_list(&x->compact, name);
+        member_list_end(&x->compact);
+    member_list(&x->compact, name);
     x->list = name;
 }
 
@@ -231,15 +231,15 @@ static void put_alarms(struct exporting *x, const struct transfer *all)
 
 static void begin_document(struct exporting *x)
 {
-    v1_put_object(&x->compact, NULL);
-    v1_put_text(&x->compact, "format", TRANSFER_FORMAT);
-    v1_put_int(&x->compact, "version", TRANSFER_VERSION);
+    member_object(&x->compact, NULL);
+    member_text(&x->compact, "format", TRANSFER_FORMAT);
+    member_int(&x->compact, "version", TRANSFER_VERSION);
 }
 
 static void end_document(struct exporting *x)
 {
-    v1_put_list_end(&x->compact);
-    v1_put_object_end(&x->compact);
+    member_list_end(&x->compact);
+    member_object_end(&x->compact);
     put_to_body(x);
     buf_putc(&x->c->r->body, '\n');
 }

@@ -15,18 +15,18 @@ static void answer_figures(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_figures(c->admin, &figures, &c->why)))
         return;
-    v1_put_int(b, "jobs", figures.jobs);
-    v1_put_int(b, "jobsRunning", figures.jobs_running);
-    v1_put_int(b, "runs", figures.runs);
-    v1_put_int(b, "executors", figures.executors);
+    member_int(b, "jobs", figures.jobs);
+    member_int(b, "jobsRunning", figures.jobs_running);
+    member_int(b, "runs", figures.runs);
+    member_int(b, "executors", figures.executors);
 }
 
 static void put_day(struct buf *b, const struct report_day *day)
 {
-    v1_put_text(b, "day", day->day);
-    v1_put_int(b, "running", day->running);
-    v1_put_int(b, "success", day->success);
-    v1_put_int(b, "fail", day->fail);
+    member_text(b, "day", day->day);
+    member_int(b, "running", day->running);
+    member_int(b, "success", day->success);
+    member_int(b, "fail", day->fail);
 }
 
 static void answer_days(struct v1_call *c)

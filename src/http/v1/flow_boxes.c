@@ -7,7 +7,7 @@
 
 void flow_put_value(struct buf *out, const char *name, const struct json_value *value)
 {
-    v1_put_json(out, name, "");
+    member_json(out, name, "");
     json_put_value(out, value, value->len * 6 + 1);
 }
 
@@ -27,7 +27,7 @@ static void put_steps(struct buf *out, const struct json_value *steps, const str
     struct json_place place = {0};
     struct json_value step;
 
-    v1_put_list(out, "steps");
+    member_list(out, "steps");
     for (size_t i = 0; json_next_item(steps, &place, &step); i++) {
         if (i < box_count && !boxes[i].closed) {
             flow_put_value(out, NULL, &step);
@@ -35,13 +35,13 @@ static void put_steps(struct buf *out, const struct json_value *steps, const str
         }
         if (i >= box_count)
             continue;
-        v1_put_object(out, NULL);
-        v1_put_text(out, "name", boxes[i].name);
-        v1_put_text(out, "type", flow_step_kind_name(boxes[i].kind));
-        v1_put_bool(out, "closed", true);
-        v1_put_object_end(out);
+        member_object(out, NULL);
+        member_text(out, "name", boxes[i].name);
+        member_text(out, "type", flow_step_kind_name(boxes[i].kind));
+        member_bool(out, "closed", true);
+        member_object_end(out);
     }
-    v1_put_list_end(out);
+    member_list_end(out);
 }
 
 static void put_edges(struct buf *out, const struct json_value *edges)
@@ -49,17 +49,17 @@ static void put_edges(struct buf *out, const struct json_value *edges)
     struct json_place place = {0};
     struct json_value edge, name, value;
 
-    v1_put_list(out, "edges");
+    member_list(out, "edges");
     while (json_next_item(edges, &place, &edge)) {
         struct json_place member = {0};
 
-        v1_put_object(out, NULL);
+        member_object(out, NULL);
         while (json_next_member(&edge, &member, &name, &value))
             if (!json_is_text(&name, "when"))
                 put_named(out, &name, &value);
-        v1_put_object_end(out);
+        member_object_end(out);
     }
-    v1_put_list_end(out);
+    member_list_end(out);
 }
 
 static bool has_closed(const struct flow_box *boxes, size_t box_count)
@@ -77,7 +77,7 @@ void flow_put_document(struct buf *out, const char *name, const char *document, 
     struct json_place place = {0};
     struct json_value root, member, value;
 
-    if (!v1_put_object_if(out, name, v1_read_object(document, &root)))
+    if (!member_object_if(out, name, v1_read_object(document, &root)))
         return;
     while (json_next_member(&root, &place, &member, &value)) {
         if (closed && json_is_text(&member, "steps"))
@@ -87,7 +87,7 @@ void flow_put_document(struct buf *out, const char *name, const char *document, 
         else
             put_named(out, &member, &value);
     }
-    v1_put_object_end(out);
+    member_object_end(out);
 }
 
 void flow_put_member(struct buf *out, const char *document, const char *name, const char *absent)
@@ -97,7 +97,7 @@ void flow_put_member(struct buf *out, const char *document, const char *name, co
     if (v1_read_object(document, &root))
         value = v1_find_member(&root, name);
     if (value.kind == JSON_ABSENT)
-        v1_put_json(out, name, absent);
+        member_json(out, name, absent);
     else
         flow_put_value(out, name, &value);
 }
@@ -133,22 +133,22 @@ void flow_put_run(struct buf *out, const struct flow_run_card *card)
 {
     const struct flow_run_row *row = &card->row;
 
-    v1_put_int(out, "id", row->id);
-    v1_put_int(out, "flowId", row->flow_id);
-    v1_put_text(out, "flowName", row->flow_name);
-    v1_put_int(out, "version", row->version);
-    v1_put_text(out, "state", flow_run_state_name(row->state));
-    v1_put_text(out, "kind", flow_run_kind_name(row->kind));
+    member_int(out, "id", row->id);
+    member_int(out, "flowId", row->flow_id);
+    member_text(out, "flowName", row->flow_name);
+    member_int(out, "version", row->version);
+    member_text(out, "state", flow_run_state_name(row->state));
+    member_text(out, "kind", flow_run_kind_name(row->kind));
     v1_put_instant(out, "dueAt", row->due_s * 1000);
-    v1_put_json(out, "parameters", row->parameters);
-    v1_put_int_if(out, "parentRun", card->parent_run, card->parent_run);
-    v1_put_text(out, "parentStep", card->parent_run ? card->parent_step : NULL);
-    v1_put_text(out, "who", row->who[0] ? row->who : NULL);
+    member_json(out, "parameters", row->parameters);
+    member_int_or_null(out, "parentRun", card->parent_run);
+    member_text(out, "parentStep", card->parent_run ? card->parent_step : NULL);
+    member_text(out, "who", row->who[0] ? row->who : NULL);
     v1_put_instant(out, "createdAt", row->created_ms);
     v1_put_instant(out, "startedAt", row->started_ms);
     v1_put_instant(out, "endedAt", row->ended_ms);
     v1_put_instant(out, "deadlineAt", card->deadline_ms);
-    v1_put_bool(out, "late", card->late);
-    v1_put_text(out, "message", row->message);
-    v1_put_bool(out, "canRun", card->can_run);
+    member_bool(out, "late", card->late);
+    member_text(out, "message", row->message);
+    member_bool(out, "canRun", card->can_run);
 }

@@ -100,15 +100,15 @@ static void add_asked(struct v1_call *c, struct events *e, const struct flow_run
 static void put_event(struct buf *out, const struct event *event)
 {
     v1_put_instant(out, "at", event->at_ms);
-    v1_put_text(out, "what", event->what);
-    v1_put_text(out, "step", event->step);
-    v1_put_text(out, "state", event->state);
-    v1_put_text(out, "action", event->action);
-    v1_put_text(out, "who", event->who);
+    member_text(out, "what", event->what);
+    member_text(out, "step", event->step);
+    member_text(out, "state", event->state);
+    member_text(out, "action", event->action);
+    member_text(out, "who", event->who);
     if (event->remark.kind == JSON_TEXT)
         flow_put_value(out, "text", &event->remark);
     else
-        v1_put_text(out, "text", event->text);
+        member_text(out, "text", event->text);
 }
 
 static void put_events(struct v1_call *c, const struct flow_run_whole *run, const struct audit_page *asked, bool cut)
@@ -129,7 +129,7 @@ static void put_events(struct v1_call *c, const struct flow_run_whole *run, cons
     add_end(&e, row);
     qsort(e.list, e.count, sizeof *e.list, compare);
     V1_PUT_LIST(&c->r->body, "items", e.list, e.count, put_event);
-    v1_put_bool(&c->r->body, "incomplete", cut);
+    member_bool(&c->r->body, "incomplete", cut);
     free(e.list);
 }
 

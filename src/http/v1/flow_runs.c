@@ -45,18 +45,18 @@ static const char *find_state(const struct flow_run_whole *run, const struct flo
 
 static void put_number(struct buf *out, const char *name, int64_t number)
 {
-    v1_put_int_if(out, name, number != FLOW_NO_NUMBER, number);
+    member_int_if(out, name, number != FLOW_NO_NUMBER, number);
 }
 
 static void put_items(struct buf *out, const struct flow_step_view *row)
 {
-    if (!v1_put_object_if(out, "items", row->items != FLOW_NO_NUMBER))
+    if (!member_object_if(out, "items", row->items != FLOW_NO_NUMBER))
         return;
-    v1_put_int(out, "total", row->items);
-    v1_put_int(out, "begun", row->items_begun == FLOW_NO_NUMBER ? 0 : row->items_begun);
-    v1_put_int(out, "ended", row->items_ended == FLOW_NO_NUMBER ? 0 : row->items_ended);
-    v1_put_int(out, "failed", row->items_failed == FLOW_NO_NUMBER ? 0 : row->items_failed);
-    v1_put_object_end(out);
+    member_int(out, "total", row->items);
+    member_int(out, "begun", row->items_begun == FLOW_NO_NUMBER ? 0 : row->items_begun);
+    member_int(out, "ended", row->items_ended == FLOW_NO_NUMBER ? 0 : row->items_ended);
+    member_int(out, "failed", row->items_failed == FLOW_NO_NUMBER ? 0 : row->items_failed);
+    member_object_end(out);
 }
 
 static void put_step(struct buf *out, const struct flow_box *box, const struct flow_run_whole *run)
@@ -65,28 +65,28 @@ static void put_step(struct buf *out, const struct flow_box *box, const struct f
     size_t i = (size_t)(box - run->boxes);
     const struct flow_step_view *row = run->steps[i] ? run->steps[i] : &none;
 
-    v1_put_text(out, "name", box->name);
-    v1_put_text(out, "type", flow_step_kind_name(box->kind));
-    v1_put_text(out, "state", find_state(run, run->steps[i]));
-    v1_put_bool(out, "closed", box->closed);
+    member_text(out, "name", box->name);
+    member_text(out, "type", flow_step_kind_name(box->kind));
+    member_text(out, "state", find_state(run, run->steps[i]));
+    member_bool(out, "closed", box->closed);
     v1_put_instant(out, "startedAt", row->started_ms);
     v1_put_instant(out, "endedAt", row->ended_ms);
     if (!box->closed) {
-        v1_put_int_if(out, "jobId", box->job_id, box->job_id);
-        v1_put_text(out, "jobName", box->job_name);
-        v1_put_text(out, "param", row->param);
-        v1_put_int_if(out, "logId", row->log_id, row->log_id);
-        v1_put_int_if(out, "childRun", row->child_run, row->child_run);
-        v1_put_int(out, "tries", row->tries);
+        member_int_or_null(out, "jobId", box->job_id);
+        member_text(out, "jobName", box->job_name);
+        member_text(out, "param", row->param);
+        member_int_or_null(out, "logId", row->log_id);
+        member_int_or_null(out, "childRun", row->child_run);
+        member_int(out, "tries", row->tries);
         v1_put_instant(out, "wakeAt", row->wake_ms);
         put_number(out, "code", row->code);
-        v1_put_text(out, "address", row->address);
-        v1_put_text(out, "result", row->result);
-        v1_put_text(out, "message", row->message);
-        v1_put_text(out, "reason", run->reasons[i]);
+        member_text(out, "address", row->address);
+        member_text(out, "result", row->result);
+        member_text(out, "message", row->message);
+        member_text(out, "reason", run->reasons[i]);
         put_items(out, row);
-        v1_put_text(out, "who", row->who);
-        v1_put_text(out, "remark", row->remark);
+        member_text(out, "who", row->who);
+        member_text(out, "remark", row->remark);
     }
 }
 
@@ -108,17 +108,17 @@ static void answer_one(struct v1_call *c)
 
 static void put_item(struct buf *out, const struct flow_item_view *row)
 {
-    v1_put_int(out, "item", row->item);
-    v1_put_text(out, "state", flow_state_name((enum flow_state)row->state));
-    v1_put_int_if(out, "logId", row->log_id, row->log_id);
-    v1_put_int(out, "tries", row->tries);
+    member_int(out, "item", row->item);
+    member_text(out, "state", flow_state_name((enum flow_state)row->state));
+    member_int_or_null(out, "logId", row->log_id);
+    member_int(out, "tries", row->tries);
     v1_put_instant(out, "wakeAt", row->wake_ms);
     v1_put_instant(out, "startedAt", row->started_ms);
     v1_put_instant(out, "endedAt", row->ended_ms);
     put_number(out, "code", row->code);
-    v1_put_text(out, "address", row->address);
-    v1_put_text(out, "result", row->result);
-    v1_put_text(out, "message", row->message);
+    member_text(out, "address", row->address);
+    member_text(out, "result", row->result);
+    member_text(out, "message", row->message);
 }
 
 static void answer_items(struct v1_call *c)

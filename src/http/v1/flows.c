@@ -11,8 +11,8 @@
 
 static void put_fault(struct buf *out, const struct flow_fault *fault)
 {
-    v1_put_text(out, "where", fault->where);
-    v1_put_text(out, "text", fault->text);
+    member_text(out, "where", fault->where);
+    member_text(out, "text", fault->text);
 }
 
 static void put_faults(struct buf *out, const struct flow_faults *faults)
@@ -48,29 +48,29 @@ static void answer_validate(struct v1_call *c)
 
 static void put_tick(struct buf *out, const struct flow_tick *tick)
 {
-    v1_put_int(out, "id", tick->id);
-    v1_put_text(out, "state", flow_run_state_name(tick->state));
+    member_int(out, "id", tick->id);
+    member_text(out, "state", flow_run_state_name(tick->state));
     v1_put_instant(out, "startedAt", tick->started_ms);
     v1_put_instant(out, "endedAt", tick->ended_ms);
 }
 
 static void put_flow(struct buf *out, const struct flow_card *card)
 {
-    v1_put_int(out, "id", card->row.id);
-    v1_put_text(out, "name", card->row.name);
+    member_int(out, "id", card->row.id);
+    member_text(out, "name", card->row.name);
     flow_put_member(out, card->row.document, "description", NULL);
-    v1_put_text(out, "state", card->row.started ? "started" : "stopped");
-    v1_put_int(out, "version", card->row.version);
+    member_text(out, "state", card->row.started ? "started" : "stopped");
+    member_int(out, "version", card->row.version);
     flow_put_member(out, card->row.document, "tags", "[]");
     flow_put_member(out, card->row.document, "schedule", NULL);
     v1_put_instant(out, "nextAt", card->row.next_s * 1000);
     v1_put_instant(out, "changedAt", card->row.changed_ms);
-    v1_put_int(out, "steps", (int64_t)card->step_count);
+    member_int(out, "steps", (int64_t)card->step_count);
     v1_put_ints(out, "groups", card->groups, card->group_count);
-    v1_put_int(out, "openRuns", card->open_runs);
+    member_int(out, "openRuns", card->open_runs);
     V1_PUT_LIST(out, "lastRuns", card->ticks, card->tick_count, put_tick);
-    v1_put_bool(out, "canChange", card->can_change);
-    v1_put_bool(out, "canRun", card->can_run);
+    member_bool(out, "canChange", card->can_change);
+    member_bool(out, "canRun", card->can_run);
 }
 
 static void answer_list(struct v1_call *c)
@@ -174,9 +174,9 @@ static void answer_stop(struct v1_call *c)
 
 static void put_version(struct buf *out, const struct flow_version_row *row)
 {
-    v1_put_int(out, "version", row->version);
+    member_int(out, "version", row->version);
     v1_put_instant(out, "at", row->at_ms);
-    v1_put_text(out, "who", row->who);
+    member_text(out, "who", row->who);
 }
 
 static void answer_versions(struct v1_call *c)
@@ -225,11 +225,11 @@ static void put_lines(struct buf *out, struct buf *lines)
 {
     char *rest = lines->data;
 
-    v1_put_list(out, "lines");
+    member_list(out, "lines");
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
         if (line[0])
-            v1_put_text(out, NULL, line);
-    v1_put_list_end(out);
+            member_text(out, NULL, line);
+    member_list_end(out);
 }
 
 static void answer_diff(struct v1_call *c)
@@ -242,8 +242,8 @@ static void answer_diff(struct v1_call *c)
         v1_note(c, REFUSED_INVALID, "from", "from must be a version: there is none before the first one");
     if (!v1_is_refused(c) && take_version(c, id, from, &old) && take_version(c, id, version, &new) &&
         !v1_has_failed(c, flow_put_diff(&lines, old.data, old.len, new.data, new.len, &c->why.text))) {
-        v1_put_int(&c->r->body, "from", from);
-        v1_put_int(&c->r->body, "version", version);
+        member_int(&c->r->body, "from", from);
+        member_int(&c->r->body, "version", version);
         put_lines(&c->r->body, &lines);
     }
     c->r->body.failed |= buf_failed(&old) || buf_failed(&new) || buf_failed(&lines);

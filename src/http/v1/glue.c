@@ -8,11 +8,11 @@
 
 static void put_now(struct buf *out, const struct glue_now *now)
 {
-    v1_put_int(out, "jobId", now->job_id);
-    v1_put_int(out, "jobGroup", now->group);
-    v1_put_text(out, "glueType", now->type);
-    v1_put_text(out, "glueSource", now->source);
-    v1_put_text(out, "glueRemark", now->remark);
+    member_int(out, "jobId", now->job_id);
+    member_int(out, "jobGroup", now->group);
+    member_text(out, "glueType", now->type);
+    member_text(out, "glueSource", now->source);
+    member_text(out, "glueRemark", now->remark);
     v1_put_second(out, "glueUpdatetime", now->updated_s);
 }
 
@@ -61,11 +61,11 @@ static void answer_save(struct v1_call *c)
 
 static void put_version(struct buf *out, const struct glue_version *version)
 {
-    v1_put_int(out, "id", version->id);
-    v1_put_text(out, "glueType", version->type);
-    v1_put_text(out, "glueRemark", version->remark);
+    member_int(out, "id", version->id);
+    member_text(out, "glueType", version->type);
+    member_text(out, "glueRemark", version->remark);
     v1_put_second(out, "addTime", version->added_s);
-    v1_put_int(out, "sourceBytes", version->length);
+    member_int(out, "sourceBytes", version->length);
 }
 
 static void answer_versions(struct v1_call *c)
@@ -87,7 +87,7 @@ static void answer_version(struct v1_call *c)
     if (V1_FAILS(c, admin_load_glue_version, job, id, &versions))
         return;
     put_version(&c->r->body, &versions.items[0]);
-    v1_put_text(&c->r->body, "glueSource", versions.items[0].source);
+    member_text(&c->r->body, "glueSource", versions.items[0].source);
     glue_versions_fini(&versions);
 }
 
@@ -100,10 +100,10 @@ static void put_diff(struct v1_call *c, const char *old, const char *new)
 
     if (v1_has_failed(c, refuse_error(&c->why, glue_diff_make(old, new, &diff, &c->why.text))))
         return;
-    v1_put_int(out, "added", (int64_t)diff.added);
-    v1_put_int(out, "removed", (int64_t)diff.removed);
-    v1_put_bool(out, "rough", diff.rough);
-    v1_put_text(out, "diff", diff.text.len ? diff.text.data : "");
+    member_int(out, "added", (int64_t)diff.added);
+    member_int(out, "removed", (int64_t)diff.removed);
+    member_bool(out, "rough", diff.rough);
+    member_text(out, "diff", diff.text.len ? diff.text.data : "");
     glue_diff_fini(&diff);
 }
 

@@ -24,14 +24,14 @@ static const char *const types[] = {"auto", "manual", NULL};
 /* `stable`: what only people change. */
 static void put_group(struct buf *b, const struct group_info *g, bool stable)
 {
-    v1_put_int(b, "id", g->id);
-    v1_put_text(b, "appname", g->app_name);
-    v1_put_text(b, "title", g->title);
-    v1_put_text(b, "addressType", types[g->address_type != 0]);
+    member_int(b, "id", g->id);
+    member_text(b, "appname", g->app_name);
+    member_text(b, "title", g->title);
+    member_text(b, "addressType", types[g->address_type != 0]);
     if (!stable || g->address_type != 0)
         v1_put_parts(b, "addressList", g->address_list);
     if (!stable) {
-        v1_put_bool(b, "hasAccessToken", g->has_token);
+        member_bool(b, "hasAccessToken", g->has_token);
         v1_put_instant(b, "updateTime", g->update_s < 0 ? 0 : g->update_s * 1000);
     }
 }
@@ -84,17 +84,17 @@ static void answer_one(struct v1_call *c)
 
 static void put_runs(struct buf *b, bool known, int64_t under_way, int64_t failures, int64_t failed_s)
 {
-    v1_put_int_if(b, "runsUnderWay", known, under_way);
-    v1_put_int_if(b, "failuresHour", known, failures);
+    member_int_if(b, "runsUnderWay", known, under_way);
+    member_int_if(b, "failuresHour", known, failures);
     v1_put_instant(b, "lastFailureAt", failed_s * 1000);
 }
 
 static void put_executor(struct buf *b, const struct group_executor *x, const struct group_executors *list)
 {
-    v1_put_text(b, "address", x->address);
+    member_text(b, "address", x->address);
     v1_put_instant(b, "lastBeat", x->beat_s < 0 ? 0 : x->beat_s * 1000);
-    v1_put_bool(b, "listed", x->listed);
-    v1_put_text(b, "path", x->trigger_path ? "/trigger" : "/run");
+    member_bool(b, "listed", x->listed);
+    member_text(b, "path", x->trigger_path ? "/trigger" : "/run");
     put_runs(b, list->has_runs, x->under_way, x->failures, x->failed_s);
 }
 
@@ -106,18 +106,18 @@ static void answer_executors(struct v1_call *c)
     if (V1_FAILS(c, admin_load_executors, id, &list))
         return;
     V1_PUT_LIST(&c->r->body, "items", list.items, list.count, put_executor, &list);
-    v1_put_bool(&c->r->body, "runsAreEstimates", list.runs_are_estimates);
+    member_bool(&c->r->body, "runsAreEstimates", list.runs_are_estimates);
     group_executors_fini(&list);
 }
 
 static void put_figures(struct buf *b, const struct group_figures *f, const struct groups_figures *list)
 {
-    v1_put_int(b, "id", f->group);
-    v1_put_int(b, "online", f->online);
+    member_int(b, "id", f->group);
+    member_int(b, "online", f->online);
     v1_put_instant(b, "lastBeat", f->beat_s < 0 ? 0 : f->beat_s * 1000);
-    v1_put_int(b, "listed", f->listed);
-    v1_put_int_if(b, "jobs", list->has_jobs, f->jobs);
-    v1_put_int_if(b, "jobsRunning", list->has_jobs, f->jobs_running);
+    member_int(b, "listed", f->listed);
+    member_int_if(b, "jobs", list->has_jobs, f->jobs);
+    member_int_if(b, "jobsRunning", list->has_jobs, f->jobs_running);
     put_runs(b, list->has_runs, f->under_way, f->failures, f->failed_s);
 }
 
@@ -129,7 +129,7 @@ static void answer_figures(struct v1_call *c)
     if (V1_FAILS(c, admin_load_group_figures, ids.v, ids.count, &list))
         return;
     V1_PUT_LIST(&c->r->body, "items", list.items, list.count, put_figures, &list);
-    v1_put_bool(&c->r->body, "runsAreEstimates", list.runs_are_estimates);
+    member_bool(&c->r->body, "runsAreEstimates", list.runs_are_estimates);
 }
 
 static void answer_check_address(struct v1_call *c)
@@ -146,17 +146,17 @@ static void answer_check_address(struct v1_call *c)
     v1_require(&c->body, "address");
     if (V1_FAILS(c, admin_check_address, address, group, &verdict))
         return;
-    v1_put_bool(b, "ok", verdict.what == ADDRESS_ANSWERED);
-    v1_put_text(b, "code", codes[verdict.what]);
-    v1_put_int(b, "milliseconds", verdict.took_ms);
-    v1_put_text(b, "detail", verdict.detail.text[0] ? verdict.detail.text : NULL);
+    member_bool(b, "ok", verdict.what == ADDRESS_ANSWERED);
+    member_text(b, "code", codes[verdict.what]);
+    member_int(b, "milliseconds", verdict.took_ms);
+    member_text(b, "detail", verdict.detail.text[0] ? verdict.detail.text : NULL);
 }
 
 static void put_job(struct buf *b, const struct group_job *job)
 {
-    v1_put_int(b, "id", job->id);
-    v1_put_text(b, "name", job->name);
-    v1_put_bool(b, "running", job->running);
+    member_int(b, "id", job->id);
+    member_text(b, "name", job->name);
+    member_bool(b, "running", job->running);
 }
 
 static void answer_jobs(struct v1_call *c)

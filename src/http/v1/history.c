@@ -94,7 +94,7 @@ static void put_quantile(struct buf *b, const char *name, const struct history_p
     double ms = history_find_quantile_ms(point, part);
 
     snprintf(text, sizeof text, "%.1f", ms);
-    v1_put_json(b, name, ms < 0 ? NULL : text);
+    member_json(b, name, ms < 0 ? NULL : text);
 }
 
 static void put_point(struct buf *b, const struct history_point *point)
@@ -102,13 +102,13 @@ static void put_point(struct buf *b, const struct history_point *point)
     int64_t mean_ms = point->sent ? point->sum.late_sum_ms / point->sent : -1;
 
     v1_put_instant(b, "from", point->from_ms);
-    v1_put_int(b, "fires", point->sum.fires);
-    v1_put_int(b, "undelivered", point->sum.undelivered);
-    v1_put_int(b, "succeeded", point->sum.succeeded);
-    v1_put_int(b, "failed", point->sum.failed);
+    member_int(b, "fires", point->sum.fires);
+    member_int(b, "undelivered", point->sum.undelivered);
+    member_int(b, "succeeded", point->sum.succeeded);
+    member_int(b, "failed", point->sum.failed);
     put_quantile(b, "p50LatenessMilliseconds", point, 0.50);
     put_quantile(b, "p99LatenessMilliseconds", point, 0.99);
-    v1_put_int_if(b, "meanLatenessMilliseconds", mean_ms != -1, mean_ms);
+    member_int_if(b, "meanLatenessMilliseconds", mean_ms != -1, mean_ms);
 }
 
 static void answer_minutes(struct v1_call *c)
@@ -122,11 +122,11 @@ static void answer_minutes(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_minutes, from_ms, to_ms, seconds[step], &points))
         return;
-    v1_put_int(b, "stepSeconds", seconds[step]);
+    member_int(b, "stepSeconds", seconds[step]);
     V1_PUT_LIST(b, "items", points.items, points.count, put_point);
-    v1_put_object(b, "sum");
+    member_object(b, "sum");
     put_point(b, &points.sum);
-    v1_put_object_end(b);
+    member_object_end(b);
     history_points_fini(&points);
 }
 
@@ -141,10 +141,10 @@ static void answer_explain(struct v1_call *c)
 
     if (V1_FAILS(c, admin_explain_job, job_id, from_ms, to_ms, &ex))
         return;
-    v1_put_int(b, "job", ex.job_id);
+    member_int(b, "job", ex.job_id);
     v1_put_instant(b, "from", ex.from_ms);
     v1_put_instant(b, "until", ex.until_ms);
-    v1_put_bool(b, "complete", ex.until_ms >= to_ms);
+    member_bool(b, "complete", ex.until_ms >= to_ms);
     V1_PUT_LIST(b, "items", ex.items, ex.count, v1_put_explained);
     explanation_fini(&ex);
 }

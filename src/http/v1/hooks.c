@@ -17,24 +17,24 @@ static void put_hook(struct buf *b, const struct hook_row *hook)
     char host[HOOK_HOST_MAX];
 
     hook_write_host(host, hook->target);
-    v1_put_int(b, "id", hook->id);
-    v1_put_text(b, "name", hook->name);
-    v1_put_text(b, "target", host);
-    v1_put_bool(b, "hasSecret", hook->secret[0] != '\0');
-    v1_put_list(b, "kinds");
+    member_int(b, "id", hook->id);
+    member_text(b, "name", hook->name);
+    member_text(b, "target", host);
+    member_bool(b, "hasSecret", hook->secret[0] != '\0');
+    member_list(b, "kinds");
     for (int kind = 0; kind < HOOK_KINDS; kind++)
         if (hook->kinds & 1 << kind)
-            v1_put_text(b, NULL, hook_kind_name((enum hook_kind)kind));
-    v1_put_list_end(b);
-    v1_put_text(b, "only", onlys[hook->only_failed != 0]);
+            member_text(b, NULL, hook_kind_name((enum hook_kind)kind));
+    member_list_end(b);
+    member_text(b, "only", onlys[hook->only_failed != 0]);
     v1_put_parts(b, "groups", hook->app_names);
     v1_put_parts(b, "tags", hook->tags);
-    v1_put_bool(b, "enabled", hook->enabled != 0);
-    v1_put_int(b, "waiting", hook->waiting);
-    v1_put_int_if(b, "oldestWaitingMs", hook->waiting, hook->oldest_ms);
-    v1_put_int_if(b, "nextMs", hook->waiting && hook->wait_ms > 0, hook->next_ms);
-    v1_put_int_if(b, "lastSentMs", hook->sent_ms, hook->sent_ms);
-    v1_put_text(b, "lastError", hook->error);
+    member_bool(b, "enabled", hook->enabled != 0);
+    member_int(b, "waiting", hook->waiting);
+    member_int_if(b, "oldestWaitingMs", hook->waiting, hook->oldest_ms);
+    member_int_if(b, "nextMs", hook->waiting && hook->wait_ms > 0, hook->next_ms);
+    member_int_or_null(b, "lastSentMs", hook->sent_ms);
+    member_text(b, "lastError", hook->error);
 }
 
 static void answer_hooks(struct v1_call *c)
@@ -112,9 +112,9 @@ static void answer_test(struct v1_call *c)
 
     if (V1_FAILS(c, admin_test_hook, id, &status, &why))
         return;
-    v1_put_bool(&c->r->body, "delivered", !why.text[0]);
-    v1_put_int_if(&c->r->body, "status", status, status);
-    v1_put_text(&c->r->body, "error", why.text);
+    member_bool(&c->r->body, "delivered", !why.text[0]);
+    member_int_or_null(&c->r->body, "status", status);
+    member_text(&c->r->body, "error", why.text);
 }
 
 /* ---- deliveries -------------------------------------------------------------------------------------------------- */
@@ -123,23 +123,23 @@ static void put_delivery(struct buf *b, const struct delivery *d)
 {
     bool is_flow = d->line < 0;
 
-    v1_put_int(b, "id", d->id);
-    v1_put_int(b, "hookId", d->hook_id);
-    v1_put_text(b, "hook", d->hook);
-    v1_put_text(b, "kind", hook_kind_name((enum hook_kind)d->kind));
-    v1_put_int_if(b, "jobId", !is_flow, d->line);
-    v1_put_text(b, "job", is_flow || !d->job[0] ? NULL : d->job);
-    v1_put_int_if(b, "logId", d->log_id, d->log_id);
-    v1_put_int_if(b, "flowId", is_flow, -d->line);
-    v1_put_text(b, "flow", is_flow && d->flow[0] ? d->flow : NULL);
-    v1_put_int_if(b, "runId", d->run_id, d->run_id);
-    v1_put_text(b, "state", delivery_state_names()[d->state]);
-    v1_put_int(b, "tries", d->tries);
-    v1_put_int(b, "madeMs", d->made_ms);
-    v1_put_int_if(b, "nextMs", d->state == DELIVERY_WAITING && d->next_ms, d->next_ms);
-    v1_put_int_if(b, "sentMs", d->state == DELIVERY_SENT, d->ended_ms);
-    v1_put_int_if(b, "status", d->status, d->status);
-    v1_put_text(b, "error", d->error);
+    member_int(b, "id", d->id);
+    member_int(b, "hookId", d->hook_id);
+    member_text(b, "hook", d->hook);
+    member_text(b, "kind", hook_kind_name((enum hook_kind)d->kind));
+    member_int_if(b, "jobId", !is_flow, d->line);
+    member_text(b, "job", is_flow || !d->job[0] ? NULL : d->job);
+    member_int_or_null(b, "logId", d->log_id);
+    member_int_if(b, "flowId", is_flow, -d->line);
+    member_text(b, "flow", is_flow && d->flow[0] ? d->flow : NULL);
+    member_int_or_null(b, "runId", d->run_id);
+    member_text(b, "state", delivery_state_names()[d->state]);
+    member_int(b, "tries", d->tries);
+    member_int(b, "madeMs", d->made_ms);
+    member_int_if(b, "nextMs", d->state == DELIVERY_WAITING && d->next_ms, d->next_ms);
+    member_int_if(b, "sentMs", d->state == DELIVERY_SENT, d->ended_ms);
+    member_int_or_null(b, "status", d->status);
+    member_text(b, "error", d->error);
 }
 
 static void answer_deliveries(struct v1_call *c)
@@ -166,7 +166,7 @@ static void answer_delivery(struct v1_call *c)
     if (!V1_FAILS(c, admin_load_delivery, id, &list, &body)) {
         c->r->body.failed |= buf_failed(&body);
         put_delivery(&c->r->body, &list.rows[0]);
-        v1_put_text(&c->r->body, "body", buf_failed(&body) ? "" : body.data);
+        member_text(&c->r->body, "body", buf_failed(&body) ? "" : body.data);
     }
     deliveries_fini(&list);
     buf_fini(&body);

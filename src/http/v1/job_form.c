@@ -212,12 +212,12 @@ static void put_setting(struct buf *b, const struct job_settings *v, size_t i)
 
     switch (job_setting_get(i)->kind) {
     case SETTING_CLOCK:
-    case SETTING_ZONE: v1_put_text(b, member, *text ? text : NULL); break;
+    case SETTING_ZONE: member_text(b, member, *text ? text : NULL); break;
     case SETTING_TAGS: v1_put_parts(b, member, text); break;
-    case SETTING_FLAG: v1_put_bool(b, member, number == 1); break;
+    case SETTING_FLAG: member_bool(b, member, number == 1); break;
     case SETTING_INSTANT: v1_put_second(b, member, number); break;
-    case SETTING_WORD: v1_put_text(b, member, number != SETTING_NONE ? job_setting_word(i, number) : NULL); break;
-    case SETTING_NUMBER: v1_put_int_if(b, member, number != SETTING_NONE, number); break;
+    case SETTING_WORD: member_text(b, member, number != SETTING_NONE ? job_setting_word(i, number) : NULL); break;
+    case SETTING_NUMBER: member_int_if(b, member, number != SETTING_NONE, number); break;
     }
 }
 
@@ -227,46 +227,46 @@ void job_put_settings(struct buf *b, const struct job_settings *found, bool all)
     const struct job_settings *v = found ? found : &none;
 
     job_settings_init(&none, 0);
-    v1_put_object(b, "settings");
+    member_object(b, "settings");
     for (size_t i = 0; i < job_setting_count(); i++)
         if (all || job_setting_is_set(v, i))
             put_setting(b, v, i);
-    v1_put_object_end(b);
+    member_object_end(b);
 }
 
 static void put_run(struct buf *b, const struct job_last_run *run)
 {
     bool failed, ended;
 
-    if (!v1_put_object_if(b, "lastRun", run))
+    if (!member_object_if(b, "lastRun", run))
         return;
     ended = run->handle_s != TIME_NONE && run->trigger_s != TIME_NONE;
     failed = (run->trigger_code != 0 && run->trigger_code != 200) || (run->handle_code != 0 && run->handle_code != 200);
-    v1_put_int(b, "id", run->log_id);
+    member_int(b, "id", run->log_id);
     v1_put_second(b, "triggeredAt", run->trigger_s);
-    v1_put_text(b, "result",
+    member_text(b, "result",
                 run->skipped              ? "skipped"
                 : failed                  ? "failed"
                 : run->handle_code == 200 ? "succeeded"
                                           : "running");
-    v1_put_int_if(b, "durationSeconds", ended, ended ? run->handle_s - run->trigger_s : 0);
-    v1_put_object_end(b);
+    member_int_if(b, "durationSeconds", ended, ended ? run->handle_s - run->trigger_s : 0);
+    member_object_end(b);
 }
 
 void job_put(struct buf *b, const struct job_row *row, const struct job_found *found, bool whole)
 {
-    v1_put_int(b, "id", row->id);
+    member_int(b, "id", row->id);
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
 
         if (is_shown_alone(c->field) || (!whole && !strcmp(c->field, "glueSource")))
             continue;
         if (c->is_text)
-            v1_put_text(b, c->field, job_row_text(row, c));
+            member_text(b, c->field, job_row_text(row, c));
         else
-            v1_put_int(b, c->field, job_row_number(row, c));
+            member_int(b, c->field, job_row_number(row, c));
     }
-    v1_put_bool(b, "running", row->status == 1);
+    member_bool(b, "running", row->status == 1);
     v1_put_instant(b, "nextFireAt", row->status == 1 ? row->next_ms : 0);
     v1_put_second(b, "addedAt", row->added_s);
     v1_put_second(b, "updatedAt", row->updated_s);
@@ -274,7 +274,7 @@ void job_put(struct buf *b, const struct job_row *row, const struct job_found *f
     job_put_settings(b, job_found_settings(found, row->id), /*all=*/true);
     put_run(b, job_found_run(found, row->id));
     if (found->failures)
-        v1_put_int(b, "failuresDay", job_found_failures(found, row->id));
+        member_int(b, "failuresDay", job_found_failures(found, row->id));
 }
 
 struct v1_etag job_tag(const struct job_row *row, const struct job_settings *values)

@@ -205,7 +205,7 @@ static void write_fired(struct v1_call *c, const struct trigger_made *made, int6
     struct buf *b = &c->r->body;
 
     v1_put_ints(b, "runs", made->log_ids, made->count);
-    v1_put_int_if(b, "later", later_id, later_id);
+    member_int_or_null(b, "later", later_id);
 }
 
 static void answer_trigger(struct v1_call *c)
@@ -225,13 +225,13 @@ static void answer_trigger(struct v1_call *c)
 
 static void put_later(struct buf *b, const struct later_row *row)
 {
-    v1_put_int(b, "id", row->id);
-    v1_put_text(b, "kind", trigger_kind_name(row->kind));
+    member_int(b, "id", row->id);
+    member_text(b, "kind", trigger_kind_name(row->kind));
     v1_put_instant(b, "dueAt", row->due_s * 1000);
     v1_put_instant(b, "waitsForExecutorUntil", row->hold_until_s * 1000);
-    v1_put_int_if(b, "run", row->log_id, row->log_id);
-    v1_put_text(b, "executorParam", row->param);
-    v1_put_text(b, "addressList", row->addresses);
+    member_int_or_null(b, "run", row->log_id);
+    member_text(b, "executorParam", row->param);
+    member_text(b, "addressList", row->addresses);
 }
 
 static void answer_later(struct v1_call *c)
@@ -259,10 +259,10 @@ static void write_times(struct v1_call *c, const struct job_times *times)
 {
     struct buf *b = &c->r->body;
 
-    v1_put_list(b, "items");
+    member_list(b, "items");
     for (size_t i = 0; i < times->count; i++)
         v1_put_instant(b, NULL, times->ms[i]);
-    v1_put_list_end(b);
+    member_list_end(b);
 }
 
 static void answer_job_times(struct v1_call *c)
@@ -303,11 +303,11 @@ static void answer_validate(struct v1_call *c)
 
     if (V1_FAILS(c, admin_check_schedule, &text, &v))
         return;
-    v1_put_bool(b, "ok", v.ok);
-    v1_put_text(b, "field", v.field);
-    v1_put_text(b, "reason", v.ok ? NULL : v.reason.text);
-    v1_put_int_if(b, "position", v.has_place, (int64_t)v.at);
-    v1_put_int_if(b, "length", v.has_place, (int64_t)v.len);
+    member_bool(b, "ok", v.ok);
+    member_text(b, "field", v.field);
+    member_text(b, "reason", v.ok ? NULL : v.reason.text);
+    member_int_if(b, "position", v.has_place, (int64_t)v.at);
+    member_int_if(b, "length", v.has_place, (int64_t)v.len);
     v1_put_instant(b, "nextFireAt", v.has_next ? v.next_ms : 0);
 }
 

@@ -36,9 +36,9 @@ static void put_names(struct buf *out, const struct run_list *list, const struct
     const struct name_row *job = names_find(&list->jobs, row->job_id);
     const struct name_row *group = names_find(&list->groups, row->group);
 
-    v1_put_text(out, "jobName", job ? job->name : NULL);
-    v1_put_text(out, "groupTitle", group ? group->name : NULL);
-    v1_put_text(out, "appname", group ? group->app_name : NULL);
+    member_text(out, "jobName", job ? job->name : NULL);
+    member_text(out, "groupTitle", group ? group->name : NULL);
+    member_text(out, "appname", group ? group->app_name : NULL);
 }
 
 /* Between its id and its messages: what a row of ticks needs. */
@@ -46,38 +46,38 @@ static void put_facts(struct buf *out, const struct run_row *row, const struct r
 {
     int64_t duration_s = run_get_duration_s(row);
 
-    v1_put_text(out, "trigger", marks->has_kind ? trigger_kind_name(marks->kind) : NULL);
+    member_text(out, "trigger", marks->has_kind ? trigger_kind_name(marks->kind) : NULL);
     v1_put_instant(out, "dueTime", marks->due_s * 1000);
-    v1_put_int(out, "lateSeconds", run_get_late_s(marks));
-    v1_put_int_if(out, "durationSeconds", duration_s >= 0, duration_s);
-    v1_put_int(out, "skipped", marks->skipped);
+    member_int(out, "lateSeconds", run_get_late_s(marks));
+    member_int_if(out, "durationSeconds", duration_s >= 0, duration_s);
+    member_int(out, "skipped", marks->skipped);
     v1_put_outcome(out, row);
-    v1_put_int_if(out, "retryRunId", marks->retry_log, marks->retry_log);
+    member_int_or_null(out, "retryRunId", marks->retry_log);
 }
 
 static void put_run(struct buf *out, const struct run_row *row, const struct run_list *list)
 {
     const struct run_marks marks = run_marks_read(row);
 
-    v1_put_int(out, "id", row->id);
-    v1_put_int(out, "jobGroup", row->group);
-    v1_put_int(out, "jobId", row->job_id);
+    member_int(out, "id", row->id);
+    member_int(out, "jobGroup", row->group);
+    member_int(out, "jobId", row->job_id);
     put_names(out, list, row);
-    v1_put_text(out, "state", run_state_name(row->state));
+    member_text(out, "state", run_state_name(row->state));
     put_sentence(out, row);
     put_facts(out, row, &marks);
-    v1_put_text(out, "executorAddress", row->address);
-    v1_put_text(out, "executorHandler", row->handler);
-    v1_put_text(out, "executorParam", row->param);
-    v1_put_text(out, "executorShardingParam", row->sharding);
-    v1_put_int(out, "executorFailRetryCount", row->retries_left);
+    member_text(out, "executorAddress", row->address);
+    member_text(out, "executorHandler", row->handler);
+    member_text(out, "executorParam", row->param);
+    member_text(out, "executorShardingParam", row->sharding);
+    member_int(out, "executorFailRetryCount", row->retries_left);
     v1_put_second(out, "triggerTime", row->trigger_s);
-    v1_put_int(out, "triggerCode", row->trigger_code);
+    member_int(out, "triggerCode", row->trigger_code);
     put_message(out, "triggerMsg", row->trigger_msg);
     v1_put_second(out, "handleTime", row->handle_s);
-    v1_put_int(out, "handleCode", row->handle_code);
+    member_int(out, "handleCode", row->handle_code);
     put_message(out, "handleMsg", row->handle_msg);
-    v1_put_int(out, "alarmStatus", row->alarm_status);
+    member_int(out, "alarmStatus", row->alarm_status);
 }
 
 static void answer_one(struct v1_call *c)
@@ -97,24 +97,24 @@ static void put_link(struct buf *out, const char *name, const struct run_links *
 {
     const struct name_row *job = row ? names_find(&links->jobs, row->job_id) : NULL;
 
-    if (!v1_put_object_if(out, name, row))
+    if (!member_object_if(out, name, row))
         return;
-    v1_put_int(out, "id", row->id);
-    v1_put_int(out, "jobId", row->job_id);
-    v1_put_text(out, "jobName", job ? job->name : NULL);
-    v1_put_text(out, "state", run_state_name(row->state));
-    v1_put_object_end(out);
+    member_int(out, "id", row->id);
+    member_int(out, "jobId", row->job_id);
+    member_text(out, "jobName", job ? job->name : NULL);
+    member_text(out, "state", run_state_name(row->state));
+    member_object_end(out);
 }
 
 static void put_flow(struct buf *out, const struct run_links *links)
 {
-    if (!v1_put_object_if(out, "flow", links->flow_run))
+    if (!member_object_if(out, "flow", links->flow_run))
         return;
-    v1_put_int(out, "run", links->flow_run);
-    v1_put_int(out, "flowId", links->flow_id);
-    v1_put_text(out, "flowName", links->flow_name);
-    v1_put_text(out, "step", links->flow_step[0] ? links->flow_step : NULL);
-    v1_put_object_end(out);
+    member_int(out, "run", links->flow_run);
+    member_int(out, "flowId", links->flow_id);
+    member_text(out, "flowName", links->flow_name);
+    member_text(out, "step", links->flow_step[0] ? links->flow_step : NULL);
+    member_object_end(out);
 }
 
 static void answer_links(struct v1_call *c)
@@ -128,16 +128,16 @@ static void answer_links(struct v1_call *c)
     put_link(out, "retryOf", &links, run_links_find(&links, links.retry_of));
     put_link(out, "retry", &links, run_links_find(&links, links.retry));
     put_link(out, "parent", &links, run_links_find(&links, links.parent));
-    v1_put_list(out, "children");
+    member_list(out, "children");
     for (size_t i = 0; i < links.child_count; i++) {
         const struct run_row *child = run_links_find(&links, links.children[i]);
 
         if (child)
             put_link(out, NULL, &links, child);
     }
-    v1_put_list_end(out);
+    member_list_end(out);
     put_flow(out, &links);
-    v1_put_bool(out, "complete", links.complete);
+    member_bool(out, "complete", links.complete);
     run_links_fini(&links);
 }
 
@@ -147,8 +147,8 @@ static void put_tick(struct buf *out, const struct run_row *run)
 {
     const struct run_marks marks = run_marks_read(run);
 
-    v1_put_int(out, "id", run->id);
-    v1_put_text(out, "state", run_state_name(run->state));
+    member_int(out, "id", run->id);
+    member_text(out, "state", run_state_name(run->state));
     put_facts(out, run, &marks);
     v1_put_second(out, "triggerTime", run->trigger_s);
     v1_put_second(out, "handleTime", run->handle_s);
@@ -159,10 +159,10 @@ static void put_recent(struct buf *out, const struct job_recent *item)
     char mean[32];
 
     snprintf(mean, sizeof mean, "%.1f", item->mean_s);
-    v1_put_int(out, "jobId", item->job_id);
-    v1_put_bool(out, "running", item->is_running);
+    member_int(out, "jobId", item->job_id);
+    member_bool(out, "running", item->is_running);
     v1_put_instant(out, "nextFireAt", item->next_ms);
-    v1_put_json(out, "meanDurationSeconds", item->has_mean ? mean : NULL);
+    member_json(out, "meanDurationSeconds", item->has_mean ? mean : NULL);
     V1_PUT_LIST(out, "runs", item->runs, item->count, put_tick);
 }
 
@@ -175,7 +175,7 @@ static void answer_recent(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_recent_runs, ids.v, ids.count, each, &recent))
         return;
-    v1_put_bool(out, "complete", recent.complete);
+    member_bool(out, "complete", recent.complete);
     V1_PUT_LIST(out, "items", recent.items, recent.count, put_recent);
     jobs_recent_fini(&recent);
 }
@@ -240,8 +240,8 @@ static void end_page(struct v1_call *c, struct v1_page *page, const struct run_l
     v1_end_page(c, page, more ? &next : NULL);
     if (!list->stop)
         return;
-    v1_put_bool(out, "incomplete", true);
-    v1_put_text(out, "reason",
+    member_bool(out, "incomplete", true);
+    member_text(out, "reason",
                 list->stop == RUN_STOP_ROWS ? "1,000,000 runs were looked at: `next` goes on behind them"
                                             : "the search took 2 s: `next` goes on where it stopped");
 }
@@ -270,7 +270,7 @@ static void put_lines(struct buf *out, const struct run_log *log)
 {
     const char *at = log->text, *end = at ? at + log->len : NULL;
 
-    v1_put_list(out, "lines");
+    member_list(out, "lines");
     while (at && at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
         size_t len = line_end ? (size_t)(line_end - at) : (size_t)(end - at);
@@ -280,7 +280,7 @@ static void put_lines(struct buf *out, const struct run_log *log)
         v1_put_buf(out, NULL, line.data ? line.data : "", &line);
         at += len + 1;
     }
-    v1_put_list_end(out);
+    member_list_end(out);
 }
 
 static void answer_log(struct v1_call *c)
@@ -293,15 +293,15 @@ static void answer_log(struct v1_call *c)
 
     if (V1_FAILS(c, admin_read_run_log, id, from, (enum run_log_source)source, /*strict=*/false, &log))
         return;
-    v1_put_int(out, "fromLine", from);
+    member_int(out, "fromLine", from);
     put_lines(out, &log);
-    v1_put_int(out, "nextLine", log.to_line >= from ? log.to_line + 1 : from);
-    v1_put_bool(out, "ended", log.end != RUN_LOG_GOES_ON);
-    v1_put_text(out, "reason", log.end != RUN_LOG_GOES_ON ? run_log_end_name(log.end) : NULL);
-    v1_put_text(out, "trouble", log.trouble.text[0] ? log.trouble.text : NULL);
-    v1_put_text(out, "source", log.is_kept ? "kept" : "executor");
+    member_int(out, "nextLine", log.to_line >= from ? log.to_line + 1 : from);
+    member_bool(out, "ended", log.end != RUN_LOG_GOES_ON);
+    member_text(out, "reason", log.end != RUN_LOG_GOES_ON ? run_log_end_name(log.end) : NULL);
+    member_text(out, "trouble", log.trouble.text[0] ? log.trouble.text : NULL);
+    member_text(out, "source", log.is_kept ? "kept" : "executor");
     v1_put_instant(out, "keptAt", log.is_kept ? log.kept_ms : 0);
-    v1_put_bool(out, "isCut", log.is_cut);
+    member_bool(out, "isCut", log.is_cut);
     run_log_fini(&log);
 }
 
@@ -313,7 +313,7 @@ static void answer_kill(struct v1_call *c)
     struct buf said = {0};
 
     if (!V1_FAILS(c, admin_kill_run, id, NULL, &said)) {
-        v1_put_text(&c->r->body, "executorMessage", said.data);
+        member_text(&c->r->body, "executorMessage", said.data);
     }
     buf_fini(&said);
 }
@@ -374,13 +374,13 @@ static void answer_clear(struct v1_call *c)
     bool dry_run = v1_bool(&c->body, "dryRun", false);
     if (V1_FAILS(c, admin_clear_runs, &clear, dry_run, &cleared))
         return;
-    v1_put_bool(out, "dryRun", dry_run);
+    member_bool(out, "dryRun", dry_run);
     if (dry_run) {
-        v1_put_int(out, "matched", cleared.matched);
-        v1_put_bool(out, "matchedIsEstimate", cleared.is_estimate);
+        member_int(out, "matched", cleared.matched);
+        member_bool(out, "matchedIsEstimate", cleared.is_estimate);
     } else {
-        v1_put_int(out, "deleted", cleared.deleted);
-        v1_put_bool(out, "done", cleared.done);
+        member_int(out, "deleted", cleared.deleted);
+        member_bool(out, "done", cleared.done);
         if (clear.for_ms)
             put_next_piece(out, &cleared);
     }

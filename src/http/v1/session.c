@@ -19,16 +19,16 @@ static const char *name_proof(const struct identity *who)
 
 static void put_codes(struct buf *b, const struct recovery_codes *codes)
 {
-    v1_put_list(b, "recoveryCodes");
+    member_list(b, "recoveryCodes");
     for (size_t i = 0; i < RECOVERY_CODES; i++)
-        v1_put_text(b, NULL, codes->text[i]);
-    v1_put_list_end(b);
+        member_text(b, NULL, codes->text[i]);
+    member_list_end(b);
 }
 
 static void put_setup(struct buf *b, const struct factor_setup *setup)
 {
-    v1_put_text(b, "secret", setup->secret);
-    v1_put_text(b, "url", setup->url);
+    member_text(b, "secret", setup->secret);
+    member_text(b, "url", setup->url);
 }
 
 /* `codes`: of a second factor that a login has set up; NULL: none. */
@@ -39,18 +39,18 @@ static void put_who(struct v1_call *c, const struct identity *who, const struct 
     int min, max;
 
     admin_get_password_length(c->admin, &min, &max);
-    v1_put_int(b, "userId", actor->user_id);
-    v1_put_text(b, "username", actor->name);
-    v1_put_text(b, "role", role_name(actor->role));
+    member_int(b, "userId", actor->user_id);
+    member_text(b, "username", actor->name);
+    member_text(b, "role", role_name(actor->role));
     if (actor->role == ROLE_ADMIN || actor->all_groups)
-        v1_put_null(b, "groups");
+        member_null(b, "groups");
     else
         v1_put_ints(b, "groups", actor->groups, actor->group_count);
     v1_put_scopes(b, "rights", actor->rights & role_get_rights(actor->role));
-    v1_put_text(b, "by", name_proof(who));
-    v1_put_text(b, "source", who->source[0] ? who->source : NULL);
-    v1_put_int(b, "passwordMin", min);
-    v1_put_int(b, "passwordMax", max);
+    member_text(b, "by", name_proof(who));
+    member_text(b, "source", who->source[0] ? who->source : NULL);
+    member_int(b, "passwordMin", min);
+    member_int(b, "passwordMax", max);
     if (codes)
         put_codes(b, codes);
 }
@@ -70,10 +70,10 @@ static void answer_ways(struct v1_call *c)
 
     if (v1_is_refused(c))
         return;
-    v1_put_bool(b, "password", admin_takes_passwords(c->admin));
-    if (v1_put_object_if(b, "oidc", opts->oidc)) {
-        v1_put_text(b, "title", opts->oidc_title && opts->oidc_title[0] ? opts->oidc_title : NULL);
-        v1_put_object_end(b);
+    member_bool(b, "password", admin_takes_passwords(c->admin));
+    if (member_object_if(b, "oidc", opts->oidc)) {
+        member_text(b, "title", opts->oidc_title && opts->oidc_title[0] ? opts->oidc_title : NULL);
+        member_object_end(b);
     }
 }
 
@@ -176,8 +176,8 @@ static void answer_factor(struct v1_call *c)
     if (V1_FAILS_FOR(c, who, admin_load_factor, &state))
         return;
     v1_put_instant(b, "since", state.since_ms);
-    v1_put_bool(b, "required", state.needed);
-    v1_put_int(b, "recoveryCodesLeft", (int64_t)state.codes_left);
+    member_bool(b, "required", state.needed);
+    member_int(b, "recoveryCodesLeft", (int64_t)state.codes_left);
 }
 
 static const char *take_password(struct v1_call *c)
@@ -238,13 +238,13 @@ static void put_session(struct buf *b, const struct session_row *row, const stru
 
     memcpy(name, row->id, SESSION_NAME_LEN);
     name[SESSION_NAME_LEN] = '\0';
-    v1_put_text(b, "id", name);
+    member_text(b, "id", name);
     v1_put_instant(b, "createdAt", row->created_ms);
     v1_put_instant(b, "usedAt", row->used_ms);
     v1_put_instant(b, "expiresAt", row->expires_ms);
-    v1_put_text(b, "address", row->address);
-    v1_put_text(b, "agent", row->agent);
-    v1_put_bool(b, "current", !strcmp(row->id, who->session));
+    member_text(b, "address", row->address);
+    member_text(b, "agent", row->agent);
+    member_bool(b, "current", !strcmp(row->id, who->session));
 }
 
 static void answer_sessions(struct v1_call *c)

@@ -7,13 +7,13 @@
 
 static void put_setting(struct buf *b, const struct setting_row *row)
 {
-    v1_put_text(b, "key", row->key);
-    v1_put_text(b, "value", row->value);
-    v1_put_text(b, "source", row->source);
-    v1_put_text(b, "section", row->about.section);
-    v1_put_text(b, "help", row->about.help);
-    v1_put_text(b, "default", row->about.default_text);
-    v1_put_bool(b, "reloadable", row->about.reloadable);
+    member_text(b, "key", row->key);
+    member_text(b, "value", row->value);
+    member_text(b, "source", row->source);
+    member_text(b, "section", row->about.section);
+    member_text(b, "help", row->about.help);
+    member_text(b, "default", row->about.default_text);
+    member_bool(b, "reloadable", row->about.reloadable);
 }
 
 static void answer_settings(struct v1_call *c)
@@ -36,10 +36,10 @@ static void put_levels(struct v1_call *c)
 
     if (v1_has_failed(c, admin_load_log_levels(c->actor, now, &c->why)))
         return;
-    v1_put_object(b, "levels");
+    member_object(b, "levels");
     for (int i = 0; i < LOG_AREA_COUNT; i++)
-        v1_put_text(b, log_area_name((enum log_area)i), levels[now[i]]);
-    v1_put_object_end(b);
+        member_text(b, log_area_name((enum log_area)i), levels[now[i]]);
+    member_object_end(b);
 }
 
 static void answer_log_levels(struct v1_call *c)
@@ -69,17 +69,17 @@ static void answer_instance(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_instance, &instance))
         return;
-    v1_put_text(b, "version", instance.version);
-    v1_put_text(b, "node", instance.node);
-    v1_put_text(b, "incarnation", instance.incarnation);
-    v1_put_text(b, "coordination", instance.coordination);
-    v1_put_text(b, "consoleDialect", instance.console_dialect);
-    v1_put_text(b, "glue", instance.glue);
-    v1_put_text(b, "schemaFamily", instance.schema_family);
-    v1_put_text(b, "databaseVersion", instance.database_version);
-    v1_put_text(b, "databaseZone", instance.zones.database);
-    v1_put_text(b, "cronZone", instance.zones.cron);
-    v1_put_int(b, "shards", instance.shards);
+    member_text(b, "version", instance.version);
+    member_text(b, "node", instance.node);
+    member_text(b, "incarnation", instance.incarnation);
+    member_text(b, "coordination", instance.coordination);
+    member_text(b, "consoleDialect", instance.console_dialect);
+    member_text(b, "glue", instance.glue);
+    member_text(b, "schemaFamily", instance.schema_family);
+    member_text(b, "databaseVersion", instance.database_version);
+    member_text(b, "databaseZone", instance.zones.database);
+    member_text(b, "cronZone", instance.zones.cron);
+    member_int(b, "shards", instance.shards);
     v1_put_instant(b, "now", instance.now_ms);
 }
 
@@ -88,17 +88,17 @@ static void put_weak(struct buf *b, const struct weak_secrets *weak, enum weak_k
     const struct weak_info *info = weak_get_info(kind);
     const struct named_few *few = kind == WEAK_USERS ? &weak->users : kind == WEAK_GROUPS ? &weak->groups : NULL;
 
-    v1_put_object(b, NULL);
-    v1_put_text(b, "code", info->name);
-    v1_put_text(b, "where", info->where);
-    v1_put_text(b, "text", info->what);
-    v1_put_text(b, "advice", info->advice);
-    v1_put_int(b, "count", few ? few->all : 1);
-    v1_put_list(b, "names");
+    member_object(b, NULL);
+    member_text(b, "code", info->name);
+    member_text(b, "where", info->where);
+    member_text(b, "text", info->what);
+    member_text(b, "advice", info->advice);
+    member_int(b, "count", few ? few->all : 1);
+    member_list(b, "names");
     for (size_t i = 0; few && i < few->count; i++)
-        v1_put_text(b, NULL, few->names[i]);
-    v1_put_list_end(b);
-    v1_put_object_end(b);
+        member_text(b, NULL, few->names[i]);
+    member_list_end(b);
+    member_object_end(b);
 }
 
 static void answer_weak(struct v1_call *c)
@@ -108,11 +108,11 @@ static void answer_weak(struct v1_call *c)
 
     if (V1_FAILS(c, admin_show_weak, &weak))
         return;
-    v1_put_list(b, "items");
+    member_list(b, "items");
     for (int kind = 0; kind < WEAK_KINDS; kind++)
         if (weak.found & (1u << kind))
             put_weak(b, &weak, (enum weak_kind)kind);
-    v1_put_list_end(b);
+    member_list_end(b);
 }
 
 static const struct v1_route routes[] = {

@@ -11,7 +11,7 @@ static void put_items(struct buf *b, const struct timeline *t)
     if (t->has_items)
         V1_PUT_LIST(b, "items", t->items.items, t->items.count, v1_put_explained);
     else
-        v1_put_null(b, "items");
+        member_null(b, "items");
 }
 
 /* Without those in which nothing was. */
@@ -23,28 +23,28 @@ static void put_step(struct buf *b, const struct timeline_step *step)
         all += step->counts[i];
     if (all == 0)
         return;
-    v1_put_object(b, NULL);
+    member_object(b, NULL);
     v1_put_instant(b, "from", step->from_ms);
-    v1_put_object(b, "counts");
+    member_object(b, "counts");
     for (size_t i = 0; i < RUN_STATES; i++)
         if (step->counts[i])
-            v1_put_int(b, run_state_name((enum run_state)i), step->counts[i]);
-    v1_put_object_end(b);
-    v1_put_int(b, "late", step->late);
-    v1_put_object_end(b);
+            member_int(b, run_state_name((enum run_state)i), step->counts[i]);
+    member_object_end(b);
+    member_int(b, "late", step->late);
+    member_object_end(b);
 }
 
 static void put_steps(struct buf *b, const struct timeline *t)
 {
-    v1_put_int_if(b, "stepSeconds", t->has_steps && t->step_s, t->step_s);
+    member_int_if(b, "stepSeconds", t->has_steps && t->step_s, t->step_s);
     if (!t->has_steps) {
-        v1_put_null(b, "steps");
+        member_null(b, "steps");
         return;
     }
-    v1_put_list(b, "steps");
+    member_list(b, "steps");
     for (size_t i = 0; i < t->step_count; i++)
         put_step(b, &t->steps[i]);
-    v1_put_list_end(b);
+    member_list_end(b);
 }
 
 static void answer_timeline(struct v1_call *c)
@@ -56,14 +56,14 @@ static void answer_timeline(struct v1_call *c)
 
     if (V1_FAILS(c, admin_load_timeline, job_id, from_ms, to_ms, &t))
         return;
-    v1_put_int(b, "job", t.job_id);
+    member_int(b, "job", t.job_id);
     v1_put_instant(b, "from", t.from_ms);
     v1_put_instant(b, "to", t.to_ms);
     put_items(b, &t);
     put_steps(b, &t);
     V1_PUT_LIST(b, "changes", t.changes.items, t.changes.count, v1_put_audit);
     V1_PUT_LIST(b, "events", t.events, t.event_count, v1_put_event);
-    v1_put_bool(b, "complete", !t.is_cut);
+    member_bool(b, "complete", !t.is_cut);
     timeline_fini(&t);
 }
 
@@ -71,18 +71,18 @@ static void answer_timeline(struct v1_call *c)
 
 static void put_job(struct buf *b, const struct family_job *job)
 {
-    v1_put_int(b, "id", job->id);
-    v1_put_text(b, "access", !job->group ? "gone" : job->is_seen ? "seen" : "hidden");
-    v1_put_int_if(b, "jobGroup", job->is_seen && job->group, job->group);
-    v1_put_text(b, "name", job->name);
-    v1_put_bool(b, "running", job->running);
+    member_int(b, "id", job->id);
+    member_text(b, "access", !job->group ? "gone" : job->is_seen ? "seen" : "hidden");
+    member_int_if(b, "jobGroup", job->is_seen && job->group, job->group);
+    member_text(b, "name", job->name);
+    member_bool(b, "running", job->running);
     v1_put_instant(b, "nextTime", job->next_ms);
 }
 
 static void put_link(struct buf *b, const struct family_link *link)
 {
-    v1_put_int(b, "from", link->from);
-    v1_put_int(b, "to", link->to);
+    member_int(b, "from", link->from);
+    member_int(b, "to", link->to);
 }
 
 static void answer_family(struct v1_call *c)
@@ -95,7 +95,7 @@ static void answer_family(struct v1_call *c)
         return;
     V1_PUT_LIST(b, "jobs", f.jobs, f.job_count, put_job);
     V1_PUT_LIST(b, "links", f.links, f.link_count, put_link);
-    v1_put_bool(b, "complete", !f.is_cut);
+    member_bool(b, "complete", !f.is_cut);
     family_fini(&f);
 }
 

@@ -7,9 +7,9 @@
 
 static void put_members(struct buf *b, const struct token_row *row)
 {
-    v1_put_int(b, "id", row->id);
-    v1_put_int(b, "userId", row->user_id);
-    v1_put_text(b, "name", row->name);
+    member_int(b, "id", row->id);
+    member_int(b, "userId", row->user_id);
+    member_text(b, "name", row->name);
     v1_put_scopes(b, "scopes", scopes_parse(row->scopes));
     v1_put_instant(b, "expiresAt", row->expires_ms);
 }
@@ -64,7 +64,7 @@ static void answer_add(struct v1_call *c)
         return;
     c->r->status = 201;
     put_members(&c->r->body, &row);
-    v1_put_text(&c->r->body, "token", secret);
+    member_text(&c->r->body, "token", secret);
 }
 
 V1_ID_ANSWER_FOR(answer_remove, who, admin_remove_token)

@@ -151,21 +151,21 @@ static void take_document(struct v1_call *c, struct transfer *d)
 
 static void put_item(struct buf *b, const char *app_name, const char *name, const struct transfer_item *item)
 {
-    v1_put_object(b, NULL);
+    member_object(b, NULL);
     if (app_name)
-        v1_put_text(b, "appname", app_name);
+        member_text(b, "appname", app_name);
     if (name)
-        v1_put_text(b, "name", name);
-    v1_put_text(b, "outcome", transfer_outcome_name(item->outcome));
-    v1_put_int_if(b, "id", item->id, item->id);
-    v1_put_json(b, "before", item->before);
-    v1_put_json(b, "after", item->after);
+        member_text(b, "name", name);
+    member_text(b, "outcome", transfer_outcome_name(item->outcome));
+    member_int_or_null(b, "id", item->id);
+    member_json(b, "before", item->before);
+    member_json(b, "after", item->after);
     if (item->outcome == TRANSFER_REFUSED) {
-        v1_put_text(b, "kind", refusal_name(item->kind));
-        v1_put_text(b, "field", item->field);
-        v1_put_text(b, "detail", item->text);
+        member_text(b, "kind", refusal_name(item->kind));
+        member_text(b, "field", item->field);
+        member_text(b, "detail", item->text);
     }
-    v1_put_object_end(b);
+    member_object_end(b);
 }
 
 static void put_rule_item(struct buf *b, const struct watch_rule *rule, const struct transfer_item *item)
@@ -180,29 +180,29 @@ static void put_rule_item(struct buf *b, const struct watch_rule *rule, const st
 
 static void put_result(struct buf *b, const struct transfer *d, const struct transfer_result *result, bool dry_run)
 {
-    v1_put_bool(b, "dryRun", dry_run);
+    member_bool(b, "dryRun", dry_run);
     for (int i = TRANSFER_CREATE; i <= TRANSFER_LEFT; i++)
-        v1_put_int(b, transfer_outcome_name((enum transfer_outcome)i), (int64_t)result->outcomes[i]);
-    v1_put_list(b, "groups");
+        member_int(b, transfer_outcome_name((enum transfer_outcome)i), (int64_t)result->outcomes[i]);
+    member_list(b, "groups");
     for (size_t i = 0; i < d->group_count; i++)
         put_item(b, d->groups[i].app_name, NULL, &result->groups[i]);
-    v1_put_list_end(b);
-    v1_put_list(b, "jobs");
+    member_list_end(b);
+    member_list(b, "jobs");
     for (size_t i = 0; i < d->job_count; i++)
         put_item(b, d->jobs[i].app_name, d->jobs[i].row.name, &result->jobs[i]);
-    v1_put_list_end(b);
-    v1_put_list(b, "flows");
+    member_list_end(b);
+    member_list(b, "flows");
     for (size_t i = 0; i < d->flow_count; i++)
         put_item(b, NULL, d->flows[i].name, &result->flows[i]);
-    v1_put_list_end(b);
-    v1_put_list(b, "rules");
+    member_list_end(b);
+    member_list(b, "rules");
     for (size_t i = 0; i < d->rule_count; i++)
         put_rule_item(b, &d->rules[i], &result->rules[i]);
-    v1_put_list_end(b);
-    v1_put_list(b, "channels");
+    member_list_end(b);
+    member_list(b, "channels");
     for (size_t i = 0; i < d->channel_count; i++)
         put_item(b, NULL, d->channels[i].name, &result->channels[i]);
-    v1_put_list_end(b);
+    member_list_end(b);
 }
 
 static void answer_import(struct v1_call *c)

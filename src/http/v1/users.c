@@ -11,15 +11,15 @@ static const char *const role_names[] = {"admin", "user", "runner", "reader", NU
 
 static void put_person(struct buf *b, const struct person *p)
 {
-    v1_put_int(b, "id", p->user.id);
-    v1_put_text(b, "username", p->user.name);
-    v1_put_text(b, "role", role_name(p->role));
+    member_int(b, "id", p->user.id);
+    member_text(b, "username", p->user.name);
+    member_text(b, "role", role_name(p->role));
     if (p->all_groups)
-        v1_put_null(b, "groups");
+        member_null(b, "groups");
     else
         v1_put_ints(b, "groups", p->groups, p->group_count);
-    v1_put_text(b, "source", p->user.source[0] ? p->user.source : NULL);
-    v1_put_bool(b, "secondFactor", p->user.factor_ms != 0);
+    member_text(b, "source", p->user.source[0] ? p->user.source : NULL);
+    member_bool(b, "secondFactor", p->user.factor_ms != 0);
 }
 
 static void answer_person(struct v1_call *c, struct person *p)
@@ -130,14 +130,14 @@ static void answer_roles(struct v1_call *c)
 
     if (v1_is_refused(c))
         return;
-    v1_put_list(b, "items");
+    member_list(b, "items");
     for (int role = ROLE_ADMIN; role <= ROLE_READER; role++) {
-        v1_put_object(b, NULL);
-        v1_put_text(b, "role", role_name((enum admin_role)role));
+        member_object(b, NULL);
+        member_text(b, "role", role_name((enum admin_role)role));
         v1_put_scopes(b, "rights", role_get_rights((enum admin_role)role));
-        v1_put_object_end(b);
+        member_object_end(b);
     }
-    v1_put_list_end(b);
+    member_list_end(b);
 }
 
 static const struct v1_route routes[] = {

@@ -10,7 +10,7 @@
  *                     return;
  *                 put_thing(&c->r->body, &thing);
  * Braces      Every answer is an object. Its braces are there already: functions write members, both those that answer
- *             and those that put a thing, whose braces come from where it stands (V1_PUT_LIST, v1_put_object).
+ *             and those that put a thing, whose braces come from where it stands (V1_PUT_LIST, member_object).
  * Rights      A row says whether its caller must be known; what he may is the use case's to check.
  * To add      an endpoint: a row, and its piece of src/http/v1/openapi/TOPIC.json, which a test compares with the rows.
  *             A topic: a file with `const struct v1_topic v1_TOPIC`, a line in V1_TOPICS.

@@ -7,10 +7,10 @@ static const char *const pages[] = {"jobs", "runs", NULL};
 
 static void put_view(struct buf *b, const struct view *view)
 {
-    v1_put_int(b, "id", view->id);
-    v1_put_text(b, "page", view->page);
-    v1_put_text(b, "name", view->name);
-    v1_put_text(b, "query", view->query);
+    member_int(b, "id", view->id);
+    member_text(b, "page", view->page);
+    member_text(b, "name", view->name);
+    member_text(b, "query", view->query);
 }
 
 static void answer_list(struct v1_call *c)

@@ -23,27 +23,27 @@ void v1_put_portable_rule(struct buf *b, const struct watch_rule *rule)
 {
     char clock[24];
 
-    v1_put_text(b, "kind", rule->kind);
+    member_text(b, "kind", rule->kind);
     if (rule->tag[0])
-        v1_put_text(b, "tag", rule->tag);
+        member_text(b, "tag", rule->tag);
     if (rule->app_name[0])
-        v1_put_text(b, "group", rule->app_name);
+        member_text(b, "group", rule->app_name);
     if (is_done_by(rule->kind))
-        v1_put_text(b, "doneBy", write_clock(clock, rule));
+        member_text(b, "doneBy", write_clock(clock, rule));
     else
-        v1_put_int(b, "limit", rule->bound);
+        member_int(b, "limit", rule->bound);
 }
 
 static void put_rule(struct buf *b, const struct watch_rule *rule)
 {
     char clock[24];
 
-    v1_put_int(b, "id", rule->id);
-    v1_put_text(b, "kind", rule->kind);
-    v1_put_text(b, "tag", rule->tag[0] ? rule->tag : NULL);
-    v1_put_text(b, "group", rule->app_name[0] ? rule->app_name : NULL);
-    v1_put_int_if(b, "limit", !is_done_by(rule->kind), rule->bound);
-    v1_put_text(b, "doneBy", is_done_by(rule->kind) ? write_clock(clock, rule) : NULL);
+    member_int(b, "id", rule->id);
+    member_text(b, "kind", rule->kind);
+    member_text(b, "tag", rule->tag[0] ? rule->tag : NULL);
+    member_text(b, "group", rule->app_name[0] ? rule->app_name : NULL);
+    member_int_if(b, "limit", !is_done_by(rule->kind), rule->bound);
+    member_text(b, "doneBy", is_done_by(rule->kind) ? write_clock(clock, rule) : NULL);
     v1_put_instant(b, "changedAt", rule->changed_ms);
 }
 
@@ -117,16 +117,16 @@ static void put_open(struct buf *b, const struct open_alarm *alarm)
     enum watch_kind kind = WATCH_LATE_SHARD;
     bool is_job = watch_kind_parse(alarm->kind, &kind) && watch_kind_is_of_jobs(kind);
 
-    v1_put_text(b, "kind", alarm->kind);
-    v1_put_int_if(b, "jobId", is_job, alarm->target);
-    v1_put_int_if(b, "groupId", alarm->group_id, alarm->group_id);
-    v1_put_int_if(b, "shard", kind == WATCH_LATE_SHARD, alarm->target);
-    v1_put_text(b, "name", alarm->name[0] ? alarm->name : NULL);
-    v1_put_text(b, "group", alarm->app_name[0] ? alarm->app_name : NULL);
-    v1_put_int_if(b, "logId", alarm->log_id, alarm->log_id);
+    member_text(b, "kind", alarm->kind);
+    member_int_if(b, "jobId", is_job, alarm->target);
+    member_int_or_null(b, "groupId", alarm->group_id);
+    member_int_if(b, "shard", kind == WATCH_LATE_SHARD, alarm->target);
+    member_text(b, "name", alarm->name[0] ? alarm->name : NULL);
+    member_text(b, "group", alarm->app_name[0] ? alarm->app_name : NULL);
+    member_int_or_null(b, "logId", alarm->log_id);
     v1_put_instant(b, "since", alarm->since_ms);
-    v1_put_bool(b, "told", alarm->told);
-    v1_put_text(b, "detail", alarm->detail);
+    member_bool(b, "told", alarm->told);
+    member_text(b, "detail", alarm->detail);
 }
 
 static void answer_open(struct v1_call *c)

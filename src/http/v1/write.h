@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * v1/write: JSON, a member or an item at a time. Commas come by themselves: from what stands at the buffer's end.
- * A `name` of NULL writes an item of a list. Pure.
+ * v1/write: what answers have besides the plain members of shardwheel/base.h: instants, lists, pages. Pure.
  */
 #ifndef HTTP_V1_WRITE_H
 #define HTTP_V1_WRITE_H
 
 #include "http/v1/read.h"
 
-void v1_put_text(struct buf *out, const char *name, const char *text); /* NULL becomes null */
-void v1_put_int(struct buf *out, const char *name, int64_t value);
-void v1_put_int_if(struct buf *out, const char *name, bool known, int64_t value); /* null where it is not known */
-void v1_put_bool(struct buf *out, const char *name, bool value);
-void v1_put_null(struct buf *out, const char *name);
 void v1_put_instant(struct buf *out, const char *name, int64_t ms);  /* UTC, with milliseconds; 0 becomes null */
 void v1_put_second(struct buf *out, const char *name, int64_t at_s); /* the same; INT64_MIN becomes null */
 /* `text`, which points into `from` or is none of it; `from` is freed, and what it could not hold fails `out`, too. */
 void v1_put_buf(struct buf *out, const char *name, const char *text, struct buf *from);
-void v1_put_json(struct buf *out, const char *name, const char *json); /* as it is; NULL becomes null */
-void v1_put_object(struct buf *out, const char *name);
-MUST_CHECK bool v1_put_object_if(struct buf *out, const char *name, bool known); /* false: null, and no end */
-void v1_put_object_end(struct buf *out);
-void v1_put_list(struct buf *out, const char *name);
-void v1_put_list_end(struct buf *out);
 void v1_put_ints(struct buf *out, const char *name, const int64_t *v, size_t count);
 /* Of items with commas between; frees them. */
 void v1_put_collected(struct buf *out, const char *name, struct buf *items);
@@ -35,17 +23,17 @@ void v1_put_parts(struct buf *out, const char *name, const char *text);
 #define V1_PUT_EACH(out, items, count, put, ...)                                                                       \
     do {                                                                                                               \
         for (size_t i_ = 0; i_ < (count); i_++) {                                                                      \
-            v1_put_object(out, NULL);                                                                                  \
+            member_object(out, NULL);                                                                                  \
             put(out, &(items)[i_] __VA_OPT__(, ) __VA_ARGS__);                                                         \
-            v1_put_object_end(out);                                                                                    \
+            member_object_end(out);                                                                                    \
         }                                                                                                              \
     } while (0)
 /* The same as a list. */
 #define V1_PUT_LIST(out, name, items, count, put, ...)                                                                 \
     do {                                                                                                               \
-        v1_put_list(out, name);                                                                                        \
+        member_list(out, name);                                                                                        \
         V1_PUT_EACH(out, items, count, put __VA_OPT__(, ) __VA_ARGS__);                                                \
-        v1_put_list_end(out);                                                                                          \
+        member_list_end(out);                                                                                          \
     } while (0)
 
 void v1_answer_id(struct v1_call *c, int64_t id); /* 201, {"id":...} */

@@ -522,7 +522,7 @@ static void a_known_answer_is_304(void **state)
     begin(&a, "", "");
     a.route.route.methods = ROUTE_GET;
     a.r.status = 200;
-    v1_put_object(&a.r.body, NULL);
+    member_object(&a.r.body, NULL);
     v1_tag_answer(&a.c);
     assert_int_equal(a.r.status, 304);
     assert_non_null(strstr(a.r.headers.data, tag.text));
@@ -534,19 +534,19 @@ static void commas_come_by_themselves(void **state)
     (void)state;
     struct buf b = {0};
 
-    v1_put_object(&b, NULL);
-    v1_put_text(&b, "a", ",{[:");
-    v1_put_int(&b, "b", 1);
-    v1_put_list(&b, "c");
-    v1_put_list(&b, NULL);
-    v1_put_list_end(&b);
+    member_object(&b, NULL);
+    member_text(&b, "a", ",{[:");
+    member_int(&b, "b", 1);
+    member_list(&b, "c");
+    member_list(&b, NULL);
+    member_list_end(&b);
     v1_put_instant(&b, NULL, 1795363200007);
     v1_put_instant(&b, NULL, 0);
-    v1_put_object(&b, NULL);
-    v1_put_object_end(&b);
-    v1_put_list_end(&b);
-    v1_put_bool(&b, "d", false);
-    v1_put_object_end(&b);
+    member_object(&b, NULL);
+    member_object_end(&b);
+    member_list_end(&b);
+    member_bool(&b, "d", false);
+    member_object_end(&b);
     assert_string_equal(b.data, "{\"a\":\",{[:\",\"b\":1,\"c\":[[],\"2026-11-22T16:00:00.007Z\",null,{}],\"d\":false}");
     buf_fini(&b);
 }
