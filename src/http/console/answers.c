@@ -4,7 +4,6 @@
 
 #include "shardwheel/text.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,13 +48,7 @@ void console_put_text(const struct console_call *call, struct buf *out, const ch
 
 void console_put_member(const struct console_call *call, struct buf *out, const char *name, const char *text)
 {
-    buf_printf(out, ",\"%s\":", name);
-    console_put_text(call, out, text);
-}
-
-void console_put_number(struct buf *out, const char *name, int64_t number)
-{
-    buf_printf(out, ",\"%s\":%" PRId64, name, number);
+    console_put_text(call, member_name(out, name), text);
 }
 
 /* ---- success ----------------------------------------------------------------------------------------------------- */

@@ -141,21 +141,16 @@ void console_fail_refusal(struct console_call *call, const struct refusal *refus
 /* Appends to any buffer. */
 void console_put_say(const struct console_call *call, struct buf *out, enum say what);
 void console_put_text(const struct console_call *call, struct buf *out, const char *text); /* JSON; NULL: null */
-/* ,"NAME":TEXT */
+/* Members of an object, as those of shardwheel/base.h: a text; the date of seconds from the epoch, negative: null. */
 void console_put_member(const struct console_call *call, struct buf *out, const char *name, const char *text);
-/* ,"NAME":NUMBER */
-void console_put_number(struct buf *out, const char *name, int64_t number);
-/* ,"NAME":DATE of seconds from the epoch; negative: null. */
 void console_put_date(const struct console_call *call, struct buf *out, const char *name, int64_t wall_s);
 void console_put_run_date(const struct console_call *call, struct buf *out, const char *name, int64_t wall_s);
 
-/* What put(call, &items[i]) writes, with commas between. */
+/* The objects that put(call, &items[i]) writes. */
 #define CONSOLE_PUT_EACH(call, items, count, put)                                                                      \
     do {                                                                                                               \
-        for (size_t i_ = 0; i_ < (count); i_++) {                                                                      \
-            buf_puts(&(call)->r->body, i_ ? "," : "");                                                                 \
+        for (size_t i_ = 0; i_ < (count); i_++)                                                                        \
             put(call, &(items)[i_]);                                                                                   \
-        }                                                                                                              \
     } while (0)
 /* A page of a list, as a whole answer. */
 #define CONSOLE_PUT_LIST(call, total, is_estimate, items, count, put)                                                  \

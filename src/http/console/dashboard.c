@@ -59,9 +59,7 @@ static void put_numbers(struct buf *out, const char *name, const struct report_d
     buf_printf(out, ",\"triggerDayCount%sList\":[", name);
     for (size_t i = 0; i < days->count; i++) {
         int64_t n = *(const int64_t *)((const char *)&days->items[i] + offset);
-        if (i)
-            buf_putc(out, ',');
-        buf_put_int(out, n);
+        member_int(out, NULL, n);
         total += n;
     }
     buf_printf(out, "],\"triggerCount%sTotal\":", name);
@@ -73,17 +71,15 @@ static void put_chart(struct console_call *call, const struct report_days *days)
     struct buf *out = &call->r->body;
 
     console_begin_success(call);
-    buf_puts(out, "{\"triggerDayList\":[");
-    for (size_t i = 0; i < days->count; i++) {
-        if (i)
-            buf_putc(out, ',');
-        buf_put_json(out, days->items[i].day);
-    }
-    buf_putc(out, ']');
+    member_object(out, NULL);
+    member_list(out, "triggerDayList");
+    for (size_t i = 0; i < days->count; i++)
+        member_text(out, NULL, days->items[i].day);
+    member_list_end(out);
     put_numbers(out, "Running", days, offsetof(struct report_day, running));
     put_numbers(out, "Suc", days, offsetof(struct report_day, success));
     put_numbers(out, "Fail", days, offsetof(struct report_day, fail));
-    buf_putc(out, '}');
+    member_object_end(out);
     console_end_success(call);
 }
 

@@ -27,7 +27,7 @@ static void put_date(enum date_form form, struct buf *out, const char *name, int
     time_t t = (time_t)wall_s;
     struct tm tm;
 
-    buf_printf(out, ",\"%s\":", name);
+    member_name(out, name);
     if (wall_s < 0 || !gmtime_r(&t, &tm)) {
         buf_puts(out, "null");
         return;

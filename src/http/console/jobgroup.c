@@ -45,11 +45,11 @@ static void put_group(const struct console_call *call, const struct group_info *
 {
     struct buf *out = &call->r->body;
 
-    buf_puts(out, "{\"id\":");
-    buf_put_int(out, g->id);
+    member_object(out, NULL);
+    member_int(out, "id", g->id);
     console_put_member(call, out, "appname", g->app_name);
     console_put_member(call, out, call->dialect == DIALECT_D ? "name" : "title", g->title);
-    console_put_number(out, "addressType", g->address_type);
+    member_int(out, "addressType", g->address_type);
     console_put_member(call, out, "addressList", g->address_list);
     if (call->dialect == DIALECT_D)
         console_put_member(call, out, "accessToken", NULL);

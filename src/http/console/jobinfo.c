@@ -19,8 +19,8 @@ static void put_job(const struct console_call *call, const struct job_row *row)
 {
     struct buf *out = &call->r->body;
 
-    buf_puts(out, "{\"id\":");
-    buf_put_int(out, row->id);
+    member_object(out, NULL);
+    member_int(out, "id", row->id);
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
         bool is_name = !strcmp(c->field, "name");
@@ -28,7 +28,7 @@ static void put_job(const struct console_call *call, const struct job_row *row)
         if (c->is_text)
             console_put_member(call, out, is_name ? name_field(call) : c->field, job_row_text(row, c));
         else
-            console_put_number(out, c->field, job_row_number(row, c));
+            member_int(out, c->field, job_row_number(row, c));
         if (is_name) {
             console_put_date(call, out, "addTime", row->added_s);
             console_put_date(call, out, "updateTime", row->updated_s);

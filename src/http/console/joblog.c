@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* /joblog: runs. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "http/console/refuse.h"
@@ -17,20 +16,22 @@ static void put_row(struct console_call *call, const struct run_row *row)
 {
     struct buf *out = &call->r->body;
 
-    buf_printf(out, "{\"id\":%" PRId64 ",\"jobGroup\":%" PRId64 ",\"jobId\":%" PRId64, row->id, row->group,
-               row->job_id);
+    member_object(out, NULL);
+    member_int(out, "id", row->id);
+    member_int(out, "jobGroup", row->group);
+    member_int(out, "jobId", row->job_id);
     console_put_member(call, out, "executorAddress", row->address);
     console_put_member(call, out, "executorHandler", row->handler);
     console_put_member(call, out, "executorParam", row->param);
     console_put_member(call, out, "executorShardingParam", row->sharding);
-    console_put_number(out, "executorFailRetryCount", row->retries_left);
+    member_int(out, "executorFailRetryCount", row->retries_left);
     console_put_run_date(call, out, "triggerTime", row->trigger_s);
-    console_put_number(out, "triggerCode", row->trigger_code);
+    member_int(out, "triggerCode", row->trigger_code);
     console_put_member(call, out, "triggerMsg", row->trigger_msg);
     console_put_run_date(call, out, "handleTime", row->handle_s);
-    console_put_number(out, "handleCode", row->handle_code);
+    member_int(out, "handleCode", row->handle_code);
     console_put_member(call, out, "handleMsg", row->handle_msg);
-    console_put_number(out, "alarmStatus", row->alarm_status);
+    member_int(out, "alarmStatus", row->alarm_status);
     buf_putc(out, '}');
 }
 
@@ -88,10 +89,12 @@ static void put_piece(struct console_call *call, const struct run_log *log)
     buf_append(&html, "", 0);
     run_put_log_html(&html, log->text ? log->text : "", log->len);
     console_begin_success(call);
-    buf_printf(out, "{\"fromLineNum\":%" PRId64 ",\"toLineNum\":%" PRId64 ",\"logContent\":", log->from_line,
-               log->to_line);
-    console_put_text(call, out, html.data);
-    buf_printf(out, ",\"end\":%s}", log->is_end || (log->to_line < log->from_line && log->is_over) ? "true" : "false");
+    member_object(out, NULL);
+    member_int(out, "fromLineNum", log->from_line);
+    member_int(out, "toLineNum", log->to_line);
+    console_put_member(call, out, "logContent", html.data);
+    member_bool(out, "end", log->is_end || (log->to_line < log->from_line && log->is_over));
+    member_object_end(out);
     console_end_success(call);
     out->failed = out->failed || buf_failed(&html);
     buf_fini(&html);

@@ -29,13 +29,13 @@ static void put_person(const struct console_call *call, const struct person *p)
     struct buf *out = &call->r->body;
     const struct user *u = &p->user;
 
-    buf_puts(out, "{\"id\":");
-    buf_put_int(out, u->id);
+    member_object(out, NULL);
+    member_int(out, "id", u->id);
     console_put_member(call, out, "username", u->name);
     console_put_member(call, out, "password", NULL);
     if (call->dialect != DIALECT_A)
         console_put_member(call, out, "token", NULL);
-    console_put_number(out, "role", u->role);
+    member_int(out, "role", u->role);
     console_put_member(call, out, "permission", u->permission);
     buf_putc(out, '}');
 }

@@ -286,11 +286,11 @@ static void dates(void **state)
         enum dialect dialect, generation;
         const char *member;
     } cases[] = {
-        {DIALECT_A, DIALECT_D, ",\"d\":\"2018-11-03T14:21:31.000+00:00\""},
-        {DIALECT_B, DIALECT_C, ",\"d\":\"2018-11-03T14:21:31.000+00:00\""},
-        {DIALECT_C, DIALECT_B, ",\"d\":\"2018-11-03T14:21:31.000Z\""},
-        {DIALECT_C, DIALECT_C, ",\"d\":\"2018-11-03 14:21:31\""},
-        {DIALECT_D, DIALECT_A, ",\"d\":\"2018-11-03 14:21:31\""},
+        {DIALECT_A, DIALECT_D, "\"d\":\"2018-11-03T14:21:31.000+00:00\""},
+        {DIALECT_B, DIALECT_C, "\"d\":\"2018-11-03T14:21:31.000+00:00\""},
+        {DIALECT_C, DIALECT_B, "\"d\":\"2018-11-03T14:21:31.000Z\""},
+        {DIALECT_C, DIALECT_C, "\"d\":\"2018-11-03 14:21:31\""},
+        {DIALECT_D, DIALECT_A, "\"d\":\"2018-11-03 14:21:31\""},
     };
     struct errctx ec;
     struct zone *zone;
@@ -304,15 +304,15 @@ static void dates(void **state)
         assert_string_equal(answer.body.data, cases[i].member);
         buf_clear(&answer.body);
         console_put_date(&call, &answer.body, "d", -1);
-        assert_string_equal(answer.body.data, ",\"d\":null");
+        assert_string_equal(answer.body.data, "\"d\":null");
     }
     buf_clear(&answer.body); /* D: in the zone of the server, for runs */
     console_put_run_date(&call, &answer.body, "d", 1541254891);
-    assert_string_equal(answer.body.data, ",\"d\":\"2018-11-03 22:21:31\"");
+    assert_string_equal(answer.body.data, "\"d\":\"2018-11-03 22:21:31\"");
     call.dialect = DIALECT_A;
     buf_clear(&answer.body);
     console_put_run_date(&call, &answer.body, "d", 1541254891);
-    assert_string_equal(answer.body.data, ",\"d\":\"2018-11-03T14:21:31.000+00:00\"");
+    assert_string_equal(answer.body.data, "\"d\":\"2018-11-03T14:21:31.000+00:00\"");
     zone_destroy(zone);
 }
 
