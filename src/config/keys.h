@@ -84,7 +84,7 @@ enum {
       "Entry of the key store. Only checked: it must be the first one.")                                               \
     X(HTTPS, "server.ssl.client-auth", ssl_client_auth, CLIENT_AUTH, "", "none", 0, 2, 0,                              \
       "Certificates of clients (mutual TLS). need: nobody connects without a valid one, browsers "                     \
-      "included. want: one that is shown must be valid.")                                                              \
+      "included. want: a certificate is optional, but must be valid.")                                                 \
     X(HTTPS, "server.ssl.trust-certificate", ssl_trust_certificate, TEXT, "", "", 0, 1000, 0,                          \
       "PEM file with the CA certificates for clients.")                                                                \
     X(HTTPS, "server.ssl.trust-store", ssl_trust_store, TEXT, "", "", 0, 1000, 0,                                      \
@@ -199,7 +199,8 @@ enum {
       "Time after which a node hands a shard over to another node, so that handovers happen regularly. "               \
       "0: never.")                                                                                                     \
     X(COORDINATION, "shardwheel.java-guard", java_guard, AUTO_OFF, "", "auto", 0, 1, 0,                                \
-      "Keep Java admins on the same database on standby while a node runs, and plan fires only then. "                 \
+      "While a node runs, keep Java admins on the same database on standby. Fires are planned only while they are on " \
+      "standby. "                                                                                                      \
       "off: for a database that no Java admin uses.")                                                                  \
     X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \
       "Name of this node in logs, the database and ZooKeeper. Empty: host name, port and a random part.")              \
@@ -223,16 +224,16 @@ enum {
       "everything, in the layout of xxl-job 3.3 and later, for failures too; rows are several times "                  \
       "larger.")                                                                                                       \
     X(LOGIN, "shardwheel.login.local", login_local, TEXT, "", "all", 0, 4000, KEY_RELOADABLE,                          \
-      "Who may log in with a password of xxl_job_user: all, none, or user names between commas. Leave a "              \
-      "few for the time when the provider of logins does not answer.")                                                 \
+      "Who may log in with a password of xxl_job_user: all, none, or user names separated by commas. Keep a few "      \
+      "users for the time when the login provider does not answer.")                                                   \
     X(LOGIN, "shardwheel.login.mapping", login_mapping, TEXT, "", "", 0, 20000, KEY_RELOADABLE | KEY_LINES,            \
-      "What people of OpenID Connect or LDAP may do, by their groups there: rules between semicolons, such "           \
-      "as ops -> admin; team-pay -> user in pay-executor,other; *-readers -> reader. See users.md. Who fits "          \
+      "What users of OpenID Connect or LDAP may do, by their groups there: rules separated by semicolons, such as "    \
+      "ops -> admin; team-pay -> user in pay-executor,other; *-readers -> reader. See users.md. A person who matches " \
       "no rule is refused.")                                                                                           \
     X(LOGIN, "shardwheel.login.outside-session", login_outside_session_ms, DURATION, "ms", "8h", MINUTE_MS,            \
       90 * 24 * HOUR_MS, KEY_RELOADABLE,                                                                               \
-      "Time after which the sessions of these people end, and their groups are asked for again. Whoever is "           \
-      "removed at the provider is gone here after this time at the latest.")                                           \
+      "Time after which the sessions of these people end, and their groups are asked for again. A person who was "     \
+      "removed at the provider has no session here after this time.")                                                  \
     X(LOGIN, "shardwheel.login.outside-tokens", login_outside_tokens_ms, DURATION, "ms", "7d", 0, 3650 * 24 * HOUR_MS, \
       KEY_RELOADABLE, "Time after their last login during which their API tokens are accepted. 0: never.")             \
     X(OIDC, "shardwheel.oidc.issuer", oidc_issuer, TEXT, "", "", 0, 500, 0,                                            \
@@ -243,11 +244,11 @@ enum {
     X(OIDC, "shardwheel.oidc.client-secret", oidc_client_secret, TEXT, "", "", 0, 1000, KEY_SECRET,                    \
       "Its client secret. Empty: a public client, protected by PKCE only.")                                            \
     X(OIDC, "shardwheel.oidc.scopes", oidc_scopes, TEXT, "", "openid profile email", 0, 500, 0,                        \
-      "Scopes to ask for, between spaces. Some providers tell groups only with a scope such as groups.")               \
+      "Scopes to request, separated by spaces. Some providers send groups only with a scope such as groups.")          \
     X(OIDC, "shardwheel.oidc.name-claims", oidc_name_claims, TEXT, "", "preferred_username,email", 1, 500, 0,          \
-      "Claims between commas: the first one that is there becomes the user name of a new user.")                       \
+      "Claims, separated by commas. The first one that exists is the user name of a new user.")                        \
     X(OIDC, "shardwheel.oidc.groups-claims", oidc_groups_claims, TEXT, "", "groups", 0, 500, 0,                        \
-      "Claims between commas that hold groups, for shardwheel.login.mapping. A dot goes into an object: "              \
+      "Claims with the groups for shardwheel.login.mapping, separated by commas. A dot leads into an object: "         \
       "realm_access.roles.")                                                                                           \
     X(OIDC, "shardwheel.oidc.title", oidc_title, TEXT, "", "", 0, 60, 0,                                               \
       "Text of the button on the login page. Empty: a text in the language of the page.")                              \
@@ -257,8 +258,8 @@ enum {
     X(OIDC, "shardwheel.oidc.ca", oidc_ca, TEXT, "", "", 0, 1000, 0,                                                   \
       "PEM file with the CA certificates for the provider. Empty: those of the system.")                               \
     X(LDAP, "shardwheel.ldap.url", ldap_url, TEXT, "", "", 0, 1000, 0,                                                 \
-      "LDAP server or Active Directory that logs people in, such as ldaps://ldap.example.org. Several, "               \
-      "separated by spaces: the next one is asked if one does not answer. Empty: none.")                               \
+      "LDAP server or Active Directory that logs people in, such as ldaps://ldap.example.org. If there are several, "  \
+      "separated by spaces, the next one is used when one does not answer. Empty: none.")                              \
     X(LDAP, "shardwheel.ldap.starttls", ldap_starttls, SWITCH, "", "on", 0, 1, 0,                                      \
       "Encrypt ldap:// connections with StartTLS. off: passwords are sent in plain text.")                             \
     X(LDAP, "shardwheel.ldap.ca-file", ldap_ca_file, TEXT, "", "", 0, 1000, 0,                                         \
@@ -290,11 +291,11 @@ enum {
       "startup and every day.")                                                                                        \
     X(SECURITY, "shardwheel.passwords", strong_passwords, PASSWORDS, "", "original", 0, 1, 0,                          \
       "How passwords of users are stored. original: in xxl_job_user, as Java admins need them (MD5 or "                \
-      "SHA-256). strong: argon2id, in a table of shardwheel; Java admins refuse these users. Users are "               \
-      "changed over at their next login. It must be the same on all nodes; see users.md.")                             \
+      "SHA-256). strong: argon2id, in a table of shardwheel; Java admins refuse these users. A password is converted " \
+      "at the next login of its user. It must be the same on all nodes; see users.md.")                                \
     X(SECURITY, "shardwheel.second-factor", second_factor, ROLES, "", "none", 0, 60, 0,                                \
       "Roles whose users need a code of an authenticator app, besides the password: none, all, or "                    \
-      "admin,user,runner,reader. Others can choose to. It must be the same on all nodes; see users.md.")               \
+      "admin,user,runner,reader. Other users can set one up. It must be the same on all nodes; see users.md.")         \
     X(SECURITY, "shardwheel.core-dumps", core_dumps, SWITCH, "", "off", 0, 1, 0,                                       \
       "on: allow core dumps, which contain secrets, and debuggers of the same user.")                                  \
     X(KEPT, "shardwheel.kept-logs", kept_logs, KEPT, "", "off", 0, 2, 0,                                               \
