@@ -76,7 +76,7 @@ export default {
   lastFailure: 'last failure',
   gone: 'deleted job',
   sent: 'Sent messages',
-  sentText: 'The last 20,000 messages of the last 30 days. Tests are in the audit log.',
+  sentText: 'Messages of the last 30 days, at most 20,000. Tests are in the audit log.',
   onlyFailed: 'Not delivered only',
   channel: 'Channel',
   anyChannel: 'All channels',
@@ -90,16 +90,16 @@ export default {
   tagsHint: 'Only alarms of jobs with one of these tags. Empty: all alarms.',
   allTags: 'all',
   quietHours: 'Quiet hours',
-  quietHint: 'Nothing is sent in this time. At its end, only what is still open is sent. Without a time zone: UTC.',
+  quietHint: 'No alarms are sent in this time. At its end, one message is sent for each job that still fails and each alarm that is still open. Without a time zone: UTC.',
   watch: {
     open: 'Overdue',
     since: 'since',
     run: 'the run',
     shard: 'Shard {n}',
-    rules: 'Rules for what did not happen',
+    rules: 'Alarm rules',
     rulesText:
-      'An alarm is sent when something should have happened and did not, and again when it did. ' +
-      'Single jobs have their own settings.',
+      'A rule sends a message when a job is overdue, a group has too few executors or a shard is late, and another message when this is over. ' +
+      'A job can have its own settings.',
     noRules: 'There are no rules.',
     add: 'Add rule',
     edit: 'Change rule',
@@ -108,22 +108,22 @@ export default {
     count: 'Number of executors',
     doneBy: 'Time of day',
     tagHint: 'Empty: all jobs.',
-    autoHint: '0: three times what 95 % of the last 30 runs of the job took.',
+    autoHint: '0: three times the 95th percentile of the durations of the last 30 runs.',
     by: 'by {time}',
     atLeast: 'at least {n}',
     removeTitle: 'Delete this rule?',
-    removeText: 'What is open because of it ends without a message.',
+    removeText: 'Its open alarms end without a message.',
     need: {
       limit: 'Enter a whole number.',
       doneBy: 'Enter a time of day, HH:MM.',
     },
     text: {
-      no_success: 'The job has had no success for this long.',
+      no_success: 'No run of the job has succeeded for this long.',
       long_run: 'A run of the job takes longer than this.',
       not_done:
-        'The job has had no success of the day by this time, in its time zone. Days without a due time do not count.',
-      few_executors: 'The group has had fewer executors for a minute.',
-      late_shard: 'A shard sends its fires later than this, or no node owns it.',
+        'No run of the day has succeeded by this time, in the time zone of the job. Days without a due time do not count.',
+      few_executors: 'The group has had fewer executors than this for a minute.',
+      late_shard: 'The fires of a shard are late by more than this, or no node owns the shard.',
     },
   },
   event: {

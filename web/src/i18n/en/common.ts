@@ -78,7 +78,7 @@ export default {
     length: { text: 'A value is too long or too short.', todo: 'Correct it.' },
     unknown: { text: 'Not found. It may have been deleted.', todo: 'Go back to the list.' },
     taken: { text: 'This name is already in use.', todo: 'Choose another name.' },
-    self: { text: 'You cannot do this to the object itself.', todo: 'Choose another one.' },
+    self: { text: 'This is not possible for yourself, or for the object itself.', todo: 'Choose another one.' },
     'in-use': { text: 'It is still in use.', todo: 'Remove the references to it first.' },
     last: { text: 'This is the last one.', todo: 'Add another one first.' },
     state: { text: 'Its current status does not allow this.', todo: 'Refresh and check the status.' },
@@ -87,7 +87,7 @@ export default {
     executor: { text: 'The executor refused, or cannot be reached.', todo: 'Check its address and its log.' },
     'try-again': { text: 'The server is busy. Nothing was changed.', todo: 'Try again in a moment.' },
     unsure: {
-      text: 'The database connection was lost. The operation may or may not be done.',
+      text: 'The database connection was lost. It is not known whether the operation was done.',
       todo: 'Check the result before you repeat it.',
     },
     broken: { text: 'Internal error.', todo: 'Check the log of the node.' },

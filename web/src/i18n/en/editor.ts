@@ -60,18 +60,18 @@ export default {
     retryWaitSeconds: 'Empty: retries within 10 s.',
     retryWaitMaxSeconds: 'The delay doubles with each retry, up to this value.',
     holdSeconds: 'Empty: the run fails immediately when no executor is online.',
-    resendLost: 'When an executor dies, its run is sent to an executor again. This does not count as a retry. At most three in a row.',
+    resendLost: 'When an executor dies, its run is sent to an executor again. This does not count as a retry. At most three times in a row.',
     childJobId: 'They run when this job succeeds. Enter a name or an ID.',
     alarmEmail: 'Separate addresses with commas. Empty: no email.',
-    successWithinSeconds: 'Empty: no alarm. An alarm is sent when the job has had no success for this long.',
-    longestRunSeconds: 'Empty: no alarm. 0: three times what 95 % of its last 30 runs took.',
+    successWithinSeconds: 'Empty: no alarm. An alarm is sent when no run has succeeded for this long.',
+    longestRunSeconds: 'Empty: no alarm. 0: three times the 95th percentile of the durations of its last 30 runs.',
     doneBy:
-      'Empty: no alarm. An alarm is sent when there is no success of the day by this time (HH:MM), ' +
+      'Empty: no alarm. An alarm is sent when no run of the day has succeeded by this time (HH:MM), ' +
       'in the time zone of the job. Days without a due time do not count.',
     tags: 'Labels to search for jobs. Press Enter to add one.',
     retentionDays: 'Empty: the value for all jobs ({key}).',
-    keptLogs: 'Logs of runs are kept on the nodes, and can be read when the executor is gone.',
-    webhooks: 'Webhooks are set on the server. They get the alarms of all jobs.',
+    keptLogs: 'A node fetches the log when a run has ended, and keeps it in the database. You can read it when the executor is gone.',
+    webhooks: 'Alarm channels can get the alarms of this job too.',
     webhooksLink: 'See the alarm channels',
     glueEdit: 'Edit the source in the',
     glueLink: 'GLUE editor',
@@ -107,7 +107,7 @@ export default {
     DO_NOTHING: 'Skip',
     FIRE_ONCE_NOW: 'Fire once now',
   },
-  misfireText: 'For due times missed by more than one minute. Newer ones always fire, late.',
+  misfireText: 'What happens to due times that were missed by more than one minute. Those missed by less always fire, late.',
   route: {
     FIRST: 'First',
     LAST: 'Last',

@@ -27,7 +27,7 @@ export default {
   },
   api: 'API',
   apiDocument: 'OpenAPI document',
-  apiText: 'Programs can do with api/v1 and a token everything that this console does.',
+  apiText: 'With api/v1 and a token, programs can do everything that this console can do.',
   keys: 'Keyboard shortcuts',
   ask: 'Getting support',
   askText: 'Describe what you did, what you expected and what happened. Add these lines:',

@@ -15,7 +15,7 @@ export default {
   or: 'or',
   aside: 'Log in there in another tab, then come back to this page.',
   refused: {
-    nobody: 'None of your groups gives access here. An administrator can add one.',
+    nobody: 'None of your groups gives access here. Ask an administrator.',
     taken: 'Another user here has your name. An administrator must delete that user first.',
     name: 'Your organization sent no name that can be used here. Ask an administrator.',
     groups: 'Your groups give more executor groups than a user can have. Ask an administrator.',
@@ -47,11 +47,11 @@ export default {
     firstCode: 'The six digits that the app shows.',
     wrong: 'The code is wrong, or was used before.',
     codes:
-      'The second factor is set up. Save these recovery codes: each replaces a code once, ' +
-      'if you lose the phone. They are shown only now.',
+      'The second factor is set up. Save these recovery codes: each of them replaces a code once ' +
+      'if you lose the phone. They are shown only this time.',
     codesLabel: 'Recovery codes',
     isSet: 'This user logs in with a second factor.',
     removeTitle: 'Remove the second factor of {name}?',
-    removeText: 'The user logs in with the password alone, and sets up another one if the role needs it.',
+    removeText: 'Then the user logs in with the password alone. If the role needs a second factor, the next login sets up a new one.',
   },
 }

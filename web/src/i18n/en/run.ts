@@ -69,7 +69,7 @@ export default {
     full: '{n} lines loaded. The log continues.',
     readOn: 'Load more',
     kept: "Kept log, fetched from the executor {time}. The executor's own log is not available.",
-    keptCut: 'It was too long: a line in it says what is missing.',
+    keptCut: 'The log was too long. A line in it says what is missing.',
     end: {
       end: 'End of log: the run has ended.',
       'no-file': 'The executor has no log of this run. It may have been deleted.',
@@ -81,6 +81,6 @@ export default {
     late: '{time} late: due {from}, sent {to}',
     ran: 'ran {time}: sent {from}, ended {to}',
     running: 'running for {time}: sent {from}',
-    hint: 'By the second, as the log has it.',
+    hint: 'Times are in whole seconds, as in the log.',
   },
 }

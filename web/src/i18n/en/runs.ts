@@ -46,7 +46,7 @@ export default {
   clear: {
     open: 'Clear…',
     title: 'Clear runs',
-    text: 'Runs are deleted permanently. Runs in progress are kept. Log files on the executors are kept.',
+    text: 'Runs are deleted permanently. Runs in progress and the log files on the executors are kept.',
     which: 'Runs of',
     allJobs: 'All jobs',
     allGroups: 'All executor groups',

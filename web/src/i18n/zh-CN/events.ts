@@ -11,7 +11,7 @@ export default {
   events: '事件',
   kind: { run_ended: '运行结束', job_changed: '任务变更', flow_ended: '工作流结束' },
   kindText: {
-    run_ended: '一次运行成功、失败或被跳过。',
+    run_ended: '一次运行成功、失败、被终止或结果丢失。',
     job_changed: '任务被新增、修改、启动、停止或删除。',
     flow_ended: '工作流的一次运行已结束。',
   },

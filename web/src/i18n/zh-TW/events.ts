@@ -11,7 +11,7 @@ export default {
   events: '事件',
   kind: { run_ended: '執行結束', job_changed: '任務變更', flow_ended: '工作流程結束' },
   kindText: {
-    run_ended: '一次執行成功、失敗或被略過。',
+    run_ended: '一次執行成功、失敗、被終止或結果遺失。',
     job_changed: '任務被新增、修改、啟動、停止或刪除。',
     flow_ended: '工作流程的一次執行已結束。',
   },
