@@ -64,7 +64,7 @@ static enum err parse_one(const char *item, size_t len, enum log_level out[LOG_A
     }
     level = find(level_names, ARRAY_LEN(level_names), equals + 1, len - (size_t)(equals + 1 - item));
     if (level == ARRAY_LEN(level_names))
-        return err_set(ec, ERR_INPUT, "\"%.*s\" is no level; there are error, warn, info, debug",
+        return err_set(ec, ERR_INPUT, "\"%.*s\" is not a level; use error, warn, info or debug",
                        (int)(len - (size_t)(equals + 1 - item)), equals + 1);
     out[area] = (enum log_level)level;
     return ERR_OK;

@@ -122,17 +122,17 @@ static const char *read_entry(char *text, struct network *out)
     if (slash)
         *slash++ = '\0';
     if (!ip_parse(text, &out->ip))
-        return "is no IP address or network such as 10.0.0.0/8";
+        return "is not an IP address or a network such as 10.0.0.0/8";
     bool short_form = !strchr(text, ':');
     out->is_v4 = ip_is_v4(&out->ip);
     out->bits = 128;
     if (slash && (strspn(slash, ASCII_DIGITS) != strlen(slash) || !parse_int(slash, 0, short_form ? 32 : 128, &bits)))
-        return short_form ? "needs a number from 0 to 32 behind its /" : "needs a number from 0 to 128 behind its /";
+        return short_form ? "needs a number from 0 to 32 after the /" : "needs a number from 0 to 128 after the /";
     if (slash)
         out->bits = (int)bits + (short_form ? V4_BITS : 0);
     if (out->is_v4 && out->bits < V4_BITS)
         return "is neither of version 4 nor of version 6";
-    return has_bits_beyond(out) ? "has bits set behind its prefix" : NULL;
+    return has_bits_beyond(out) ? "has bits set after its prefix" : NULL;
 }
 
 static enum err read_list(char *text, struct networks *n, struct errctx *ec)

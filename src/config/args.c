@@ -54,7 +54,7 @@ static enum err take_option(const struct args *args, int argc, char **argv, int 
         return ERR_OK;
     value = arg[len] == '=' ? arg + len + 1 : *i + 1 < argc ? argv[++*i] : "";
     if (!*value || (arg[len] != '=' && *value == '-'))
-        return bad_usage(args, ec, arg, "what must follow it is missing");
+        return bad_usage(args, ec, arg, "its argument is missing");
     *out = value;
     return ERR_OK;
 }
@@ -73,15 +73,15 @@ static enum err take_operand(struct args *args, char *arg, struct errctx *ec)
     void *field;
 
     if (!operand)
-        return bad_usage(args, ec, arg, "nothing follows that command");
+        return bad_usage(args, ec, arg, "this command takes no argument");
     if (operand->words_max) {
         if (args->ctl.word_count == operand->words_max)
-            return bad_usage(args, ec, arg, "that is one word too many");
+            return bad_usage(args, ec, arg, "there is one argument too many");
         args->ctl.words[args->ctl.word_count++] = arg;
         return ERR_OK;
     }
     if (args->operands == 1 + is_zone)
-        return bad_usage(args, ec, arg, "that is one word too many");
+        return bad_usage(args, ec, arg, "there is one argument too many");
     field = (char *)&args->ctl + operand->offset;
     args->operands++;
     if (is_zone && args->operands == 1) {
@@ -148,7 +148,7 @@ static enum err take_ctl_setting(struct args *args, int argc, char **argv, int *
     if (!equals && *i + 1 >= argc)
         return bad_usage(args, ec, arg, "its value is missing");
     if (args->ctl.setting_count == CTL_SETTINGS_MAX)
-        return bad_usage(args, ec, arg, "there are too many settings on the line");
+        return bad_usage(args, ec, arg, "there are too many settings");
     set->value = equals ? equals + 1 : argv[++*i];
     if (equals)
         *equals = '\0';
@@ -171,13 +171,13 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
             return bad_usage(args, ec, ctl_flags[i].name, ctl_flags[i].misplaced);
     if (args->ctl.group && form->verb != CTL_ALARM_TEST && form->verb != CTL_JOBS && form->verb != CTL_RUNS &&
         form->verb != CTL_EXPORT && form->verb != CTL_SET_ALARM_RULE)
-        return bad_usage(args, ec, "--group", "it goes with alarm-test, jobs, runs, export and set-alarm-rule");
+        return bad_usage(args, ec, "--group", "it is only for alarm-test, jobs, runs, export and set-alarm-rule");
     if (args->ctl.wait_ms && !form->wait_ms)
-        return bad_usage(args, ec, "--wait", "it goes with drain, release, reshard and doctor");
+        return bad_usage(args, ec, "--wait", "it is only for drain, release, reshard and doctor");
     if (form->verb == CTL_SET_JOB && !args->ctl.setting_count)
-        return bad_usage(args, ec, form->name, "a setting must follow, such as --time-zone Asia/Shanghai");
+        return bad_usage(args, ec, form->name, "a setting is missing, such as --time-zone Asia/Shanghai");
     if ((form->verb == CTL_FLOW_APPLY || form->verb == CTL_APPLY) && !args->ctl.setting_count)
-        return bad_usage(args, ec, form->name, "-f and the file of the document must follow");
+        return bad_usage(args, ec, form->name, "-f and the file of the document are missing");
     if (!args->ctl.wait_ms)
         args->ctl.wait_ms = form->wait_ms;
     return ERR_OK;
@@ -192,7 +192,7 @@ static enum err take_word(struct args *args, char *arg, struct errctx *ec)
     if (args->is_ctl)
         return take_ctl_word(args, arg, ec);
     if (args->operands++)
-        return bad_usage(args, ec, arg, "there is one command already");
+        return bad_usage(args, ec, arg, "only one command is allowed");
     if (!strcmp(arg, "standalone")) {
         args->is_standalone = true;
         return ERR_OK;
@@ -327,6 +327,6 @@ enum err args_parse(int argc, char **argv, struct args *out, struct errctx *ec)
     if (out->is_ctl)
         return check_ctl(out, ec);
     if (out->data_dir && !out->is_standalone)
-        return bad_usage(out, ec, "--data", "it goes with the command standalone");
+        return bad_usage(out, ec, "--data", "it is only for the command standalone");
     return ERR_OK;
 }

@@ -73,7 +73,7 @@ static enum err unknown_key(const char *source, const char *name, struct errctx 
     /* What begins with our name is surely meant for us. */
     if (distance <= 3 || distance <= strlen(name) / 5 || !strncasecmp(name, "shardwheel", 10))
         return err_set(ec, ERR_INPUT, "%s: unknown key %s: did you mean %s?", source, quote(name).s, nearest->name);
-    return err_set(ec, ERR_INPUT, "%s: unknown key %s; --help-config lists those there are", source, quote(name).s);
+    return err_set(ec, ERR_INPUT, "%s: unknown key %s; --help-config lists all keys", source, quote(name).s);
 }
 
 /* Kubernetes sets such variables in every container for a Service whose name begins with shardwheel; nobody means
@@ -170,10 +170,10 @@ static enum err note_replaced(struct config_origin *origin, const struct key_row
     key_write_number(row, row->min, &bounds);
     buf_puts(&bounds, " to ");
     key_write_number(row, row->max, &bounds);
-    e = buf_failed(&bounds)
-            ? no_memory(ec)
-            : origin_add_note(origin, CONFIG_NOTE_WARNING, ec, "%s: %s: %s is not within %s: the default, %s%s, holds",
-                              source, row->name, quote(text).s, bounds.data, row->default_text, row->unit);
+    e = buf_failed(&bounds) ? no_memory(ec)
+                            : origin_add_note(origin, CONFIG_NOTE_WARNING, ec,
+                                              "%s: %s: %s is not within %s: the default, %s%s, is used", source,
+                                              row->name, quote(text).s, bounds.data, row->default_text, row->unit);
     buf_fini(&bounds);
     return e;
 }
@@ -244,8 +244,7 @@ static enum err take_key(struct config *config, size_t index, const struct setti
     e = take_text(config, row, name, setting->source, text, ec);
     if (!e && setting->from == SETTING_FROM_ARGUMENT && (row->flags & KEY_SECRET) && *text)
         e = origin_add_note(config->origin, CONFIG_NOTE_WARNING, ec,
-                            "%s stands on the command line, which every user of this machine can see: give it in a "
-                            "file",
+                            "%s is on the command line, which every user of this machine can see: set it in a file",
                             row->name);
     free(text);
     return e ? e : origin_set_source(config, index, setting->source, ec);
@@ -280,9 +279,9 @@ static enum err note_foreign(struct config_origin *origin, const struct setting 
     const struct key_row *nearest = find_nearest(setting->name, &distance);
 
     if (distance <= 3 || !strncasecmp(setting->name, "shardwheel", 10))
-        return origin_add_note(origin, CONFIG_NOTE_WARNING, ec, "%s is not used: %s is no key: did you mean %s?",
+        return origin_add_note(origin, CONFIG_NOTE_WARNING, ec, "%s is not used: %s is not a key: did you mean %s?",
                                setting->source, quote(setting->name).s, nearest->name);
-    return origin_add_note(origin, CONFIG_NOTE_WARNING, ec, "%s is not used: %s is no key", setting->source,
+    return origin_add_note(origin, CONFIG_NOTE_WARNING, ec, "%s is not used: %s is not a key", setting->source,
                            quote(setting->name).s);
 }
 
@@ -305,7 +304,7 @@ static enum err check_other(const struct setting *setting, const struct settings
             name_is_equal(setting->name, "spring.config.import"))
             return ERR_OK;
         return add_key_note(origin, CONFIG_NOTE_WARNING, setting,
-                            "not followed: it counts on the command line and in the environment only", ec);
+                            "not used: it has an effect only on the command line and in the environment", ec);
     case ORIGINAL_REFUSED:
         if (str_is_blank(setting->value))
             return add_key_note(origin, CONFIG_NOTE_IGNORED, setting, "empty: as if not set", ec);

@@ -22,13 +22,13 @@
 #define FIELD(name) offsetof(struct config_ctl, name)
 
 const struct ctl_flag ctl_flags[CTL_FLAGS] = {
-    [CTL_FLAG_JSON] = {"--json", FIELD(json), "it goes with commands that show something"},
-    [CTL_FLAG_FORCE] = {"--force", FIELD(force), "it goes with drain, set-zone and after-restore"},
-    [CTL_FLAG_DRY_RUN] = {"--dry-run", FIELD(dry_run), "it goes with after-restore, apply and flow apply"},
-    [CTL_FLAG_FOLLOW] = {"--follow", FIELD(follow), "it goes with log and runs"},
-    [CTL_FLAG_VERBOSE] = {"--verbose", FIELD(verbose), "it goes with doctor"},
-    [CTL_FLAG_ASK] = {"--ask-executors", FIELD(ask_executors), "it goes with doctor"},
-    [CTL_FLAG_APPLY] = {"--apply", FIELD(apply), "it goes with flow from-children"},
+    [CTL_FLAG_JSON] = {"--json", FIELD(json), "it is only for commands that show something"},
+    [CTL_FLAG_FORCE] = {"--force", FIELD(force), "it is only for drain, set-zone and after-restore"},
+    [CTL_FLAG_DRY_RUN] = {"--dry-run", FIELD(dry_run), "it is only for after-restore, apply and flow apply"},
+    [CTL_FLAG_FOLLOW] = {"--follow", FIELD(follow), "it is only for log and runs"},
+    [CTL_FLAG_VERBOSE] = {"--verbose", FIELD(verbose), "it is only for doctor"},
+    [CTL_FLAG_ASK] = {"--ask-executors", FIELD(ask_executors), "it is only for doctor"},
+    [CTL_FLAG_APPLY] = {"--apply", FIELD(apply), "it is only for flow from-children"},
 };
 
 #define TEXT(field, of, said) static const struct ctl_operand of = {.missing = said, .offset = FIELD(field)}
@@ -38,24 +38,23 @@ const struct ctl_flag ctl_flags[CTL_FLAGS] = {
 #define WORDS(of, least, most, said)                                                                                   \
     static const struct ctl_operand of = {.missing = said, .words_min = least, .words_max = most}
 
-TEXT(node, node, "the node's name must follow");
-NUMBER(number, shard, 0, 1023, "the shard's number must follow", "expected a shard, 0 to 1023");
-NUMBER(number, shards, 1, 1024, "the number of shards must follow",
-       "expected a number of shards, 1 to 1024, or cancel");
-WORDS(user, 1, 1, "the user's name must follow");
-TEXT(zone, zone, "database or cron must follow, and the zone");
-NUMBER(job, job, 1, INT32_MAX, "the job's id must follow", "expected the id of a job, 1 to 2147483647");
-NUMBER(log_id, run, 1, INT64_MAX, "the id of the run's log row must follow", "expected the id of a log row");
-NUMBER(log_id, later, 1, INT64_MAX, "the id of the later row must follow", "expected the id of a later row");
-NUMBER(log_id, flow_run, 1, INT64_MAX, "the id of the flow run must follow", "expected the id of a flow run");
-WORDS(flow, 1, 1, "the flow's name must follow");
+TEXT(node, node, "the name of the node is missing");
+NUMBER(number, shard, 0, 1023, "the number of the shard is missing", "expected a shard, 0 to 1023");
+NUMBER(number, shards, 1, 1024, "the number of shards is missing", "expected a number of shards, 1 to 1024, or cancel");
+WORDS(user, 1, 1, "the name of the user is missing");
+TEXT(zone, zone, "database or cron is missing, and the zone");
+NUMBER(job, job, 1, INT32_MAX, "the id of the job is missing", "expected the id of a job, 1 to 2147483647");
+NUMBER(log_id, run, 1, INT64_MAX, "the id of the log row is missing", "expected the id of a log row");
+NUMBER(log_id, later, 1, INT64_MAX, "the id of the waiting run is missing", "expected the id of a waiting run");
+NUMBER(log_id, flow_run, 1, INT64_MAX, "the id of the flow run is missing", "expected the id of a flow run");
+WORDS(flow, 1, 1, "the name of the flow is missing");
 WORDS(any_flow, 0, 1, "");
 WORDS(any_job, 0, 1, "");
-WORDS(one_job, 1, 1, "the job must follow: its id, its name, or AppName/name");
-WORDS(kind, 1, 1, "the kind of the rule must follow: no_success, long_run, not_done, few_executors or late_shard");
-NUMBER(log_id, rule, 1, INT64_MAX, "the id of the rule must follow", "expected the id of a rule");
-WORDS(step, 3, 3, "the id of the flow run, the step's name and what to do must follow");
-WORDS(versions, 3, 3, "the flow's name and two versions must follow");
+WORDS(one_job, 1, 1, "the job is missing: its id, its name, or AppName/name");
+WORDS(kind, 1, 1, "the kind of the rule is missing: no_success, long_run, not_done, few_executors or late_shard");
+NUMBER(log_id, rule, 1, INT64_MAX, "the id of the rule is missing", "expected the id of a rule");
+WORDS(step, 3, 3, "the id of the flow run, the name of the step or the action is missing");
+WORDS(versions, 3, 3, "the name of the flow or one of two versions is missing");
 
 const struct ctl_form ctl_forms[] = {
     {"jobs", CTL_JOBS, "[--group APP] [--text T] [--tag TAG] [--running yes|no] [--result failed] [--limit N] [--json]",
@@ -67,11 +66,11 @@ const struct ctl_form ctl_forms[] = {
     {"start", CTL_START, "JOB [--json]", &one_job, JSON, 0,
      "start the schedule of a job. JOB: id, name, or AppName/name"},
     {"stop", CTL_STOP, "JOB [--json]", &one_job, JSON, 0, "stop it; runs that are open continue"},
-    {"export", CTL_EXPORT, "[--group APP]", NULL, 0, 0, "write groups, jobs, flows and rules of alarms as a document"},
+    {"export", CTL_EXPORT, "[--group APP]", NULL, 0, 0, "write groups, jobs, flows and alarm rules as a document"},
     {"apply", CTL_APPLY, "-f FILE [--dry-run] [--json]", NULL, DRY_RUN | JSON | SETTINGS, 0,
      "change groups, jobs and flows to match such a document. FILE -: read stdin. --dry-run: show the differences; "
      "status 2 if there are any"},
-    {"alarm-rules", CTL_ALARM_RULES, "[--json]", NULL, JSON, 0, "list the rules of alarms on what did not happen"},
+    {"alarm-rules", CTL_ALARM_RULES, "[--json]", NULL, JSON, 0, "list the alarm rules"},
     {"set-alarm-rule", CTL_SET_ALARM_RULE, "KIND --limit N|--done-by HH:MM [--tag TAG] [--group APP] [--json]", &kind,
      JSON | SETTINGS, 0,
      "add the rule of this kind, tag and group, or change its limit. KIND: no_success, long_run, not_done, "
@@ -115,7 +114,8 @@ const struct ctl_form ctl_forms[] = {
      "after a restore from a backup, when no node runs: list what was due since the backup. It may have run, and is "
      "not sent again. TIME of the backup; default: of the newest cursor. N: ids of the log to skip"},
     {"set-password", CTL_SET_PASSWORD, "NAME", &user, 0, 0,
-     "set the password of a user, who is logged out everywhere. It is read from the terminal, or as one line of stdin"},
+     "set the password of a user, and end all sessions of the user. The password is read from the terminal, or as one "
+     "line of stdin"},
     {"reset-second-factor", CTL_RESET_FACTOR, "NAME", &user, 0, 0,
      "remove the second factor of a user who has lost it. If the role needs one, the next login sets up another"},
     {"doctor", CTL_DOCTOR, "[--json] [--verbose] [--ask-executors] [--wait S]", NULL, JSON | VERBOSE | ASK,

@@ -93,7 +93,7 @@ static enum err import(struct finder *f, char *item, struct errctx *ec)
             "--config or spring.config.additional-location",
             f->source, quote(item).s);
     if (!*item || strchr(item, '*'))
-        return err_set(ec, ERR_INPUT, "configtree:%s: a folder must be named, without *", quote(item).s);
+        return err_set(ec, ERR_INPUT, "configtree:%s: a folder without * is expected", quote(item).s);
     e = tree_load(item, TREE_ASKED, f->out, f->origin, ec);
     return e == ERR_NOTFOUND && is_optional ? ERR_OK : e;
 }
@@ -118,7 +118,7 @@ static enum err read_file(struct finder *f, const char *path, struct errctx *ec)
     if (e && e != ERR_NOMEM)
         err_wrap(ec, e, "%s", path);
     if (!e && text.len > MAX_FILE)
-        e = err_set(ec, ERR_INPUT, "%s: more than %d bytes: this is no properties file", path, MAX_FILE);
+        e = err_set(ec, ERR_INPUT, "%s: more than %d bytes: this is not a properties file", path, MAX_FILE);
     if (!e)
         e = properties_parse(path, text.data, text.len, &sink, ec);
     buf_fini(&text);
@@ -199,7 +199,7 @@ static enum err read_location(struct finder *f, char *item, struct errctx *ec)
     item = trim(item);
     is_optional = take_prefix(&item, "optional:");
     if (!strncmp(item, "classpath:", 10) || !strncmp(item, "classpath*:", 11))
-        return origin_add_note(f->origin, CONFIG_NOTE_WARNING, ec, "%s: there is no class path here: not read", item);
+        return origin_add_note(f->origin, CONFIG_NOTE_WARNING, ec, "%s: not read: there is no class path", item);
     if (!strncmp(item, "file:", 5)) {
         item += 5;
         if (!strncmp(item, "//", 2))
@@ -226,7 +226,7 @@ static enum err read_profile(struct finder *f, char *profile, struct errctx *ec)
     if (!*profile)
         return ERR_OK;
     if (strchr(profile, '/'))
-        return err_set(ec, ERR_INPUT, "%s is no name of a profile", quote(profile).s);
+        return err_set(ec, ERR_INPUT, "%s is not the name of a profile", quote(profile).s);
     for (size_t i = 0; i < f->folder_count; i++) {
         bool found;
         enum err e = read_in_folder(f, f->folders[i], profile, &found, ec);

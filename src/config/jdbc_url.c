@@ -48,18 +48,18 @@ static enum err add_host(struct jdbc_url *url, const char *text, size_t len, str
         host++;
         host_end = memchr(host, ']', (size_t)(end - host));
         if (!host_end || host_end == host || (host_end + 1 < end && host_end[1] != ':'))
-            return err_set(ec, ERR_INPUT, "an IPv6 address must stand in brackets, as in [::1]:3306");
+            return err_set(ec, ERR_INPUT, "an IPv6 address must be in brackets, as in [::1]:3306");
         colon = host_end + 1 < end ? host_end + 1 : NULL;
     } else {
         colon = memchr(host, ':', len);
         host_end = colon ? colon : end;
         if (colon && memchr(colon + 1, ':', (size_t)(end - colon - 1)))
-            return err_set(ec, ERR_INPUT, "a host has two colons: an IPv6 address must stand in brackets");
+            return err_set(ec, ERR_INPUT, "a host has two colons: an IPv6 address must be in brackets");
     }
     for (const char *p = host; p < host_end; p++) {
         if (isspace((unsigned char)*p) || strchr("()[]=\\%\"'<>", *p))
             return err_set(ec, ERR_INPUT,
-                           "a host name holds a character that none can hold; the form address=(host=...) "
+                           "a host name has a character that is not allowed; the form address=(host=...) "
                            "is not supported: write HOST:PORT");
     }
     if (colon) {
@@ -111,15 +111,15 @@ static enum err parse_place(struct jdbc_url *url, const char *text, size_t len, 
     }
     slash = memchr(text, '/', (size_t)(end - text));
     if (!slash || slash + 1 == end)
-        return err_set(ec, ERR_INPUT, "the name of the database is missing behind the host");
+        return err_set(ec, ERR_INPUT, "the name of the database is missing after the host");
     if (memchr(slash + 1, '/', (size_t)(end - slash - 1)))
-        return err_set(ec, ERR_INPUT, "the name of the database holds a slash");
+        return err_set(ec, ERR_INPUT, "the name of the database has a slash");
     for (const char *host = text;; host++) {
         const char *comma = memchr(host, ',', (size_t)(slash - host));
         const char *host_end = comma ? comma : slash;
 
         if (host == host_end && (comma || host != text))
-            return err_set(ec, ERR_INPUT, "a host is empty between commas");
+            return err_set(ec, ERR_INPUT, "a host in the list is empty");
         e = add_host(url, host, (size_t)(host_end - host), ec);
         if (e || !comma)
             break;
@@ -172,8 +172,8 @@ static enum err refuse_scheme(const char *text, struct errctx *ec)
 
     if (find_search(text))
         return err_set(ec, ERR_INPUT,
-                       "%s looks for servers by itself, which is not supported: name each of them behind jdbc:mysql:// "
-                       "or jdbc:mariadb://, or the one address that follows the primary",
+                       "%s looks for servers by itself, which is not supported: write all of them after jdbc:mysql:// "
+                       "or jdbc:mariadb://, or the one address that always leads to the primary",
                        find_search(text));
     if (strchr(text, '@')) {
         bool is_jdbc = first && !strncasecmp(text, "jdbc:", 5);

@@ -96,7 +96,7 @@ static enum err parse_servers(char **text, struct errctx *ec)
 
     if (path) {
         if (path[1] && !is_path(path))
-            return err_set(ec, ERR_INPUT, "the path at the end is none");
+            return err_set(ec, ERR_INPUT, "the path at the end is not valid");
         chroot = path[1] ? str_copy(path) : NULL;
         if (path[1] && !chroot)
             return no_memory(ec);
@@ -106,7 +106,7 @@ static enum err parse_servers(char **text, struct errctx *ec)
         struct quoted shown = quote(item); /* append_server cuts it to pieces */
 
         if (!append_server(item, &out)) {
-            err_set(ec, ERR_INPUT, "%s is no host:port", shown.s);
+            err_set(ec, ERR_INPUT, "%s is not host:port", shown.s);
             goto out;
         }
     }

@@ -113,13 +113,13 @@ static enum err take_char(struct reader *r, struct buf *out, struct errctx *ec)
     char c = *r->p++;
 
     if (c == 0)
-        return bad(r, ec, "a NUL byte: this is no properties file in UTF-8");
+        return bad(r, ec, "a NUL byte: this is not a properties file in UTF-8");
     if (c == '\\') {
         c = *r->p++; /* there is one, or it would have been a continuation */
         if (c == 'u')
             return take_unicode(r, out, ec);
         if (c == 0)
-            return bad(r, ec, "a NUL byte: this is no properties file in UTF-8");
+            return bad(r, ec, "a NUL byte: this is not a properties file in UTF-8");
         for (size_t i = 0; i < ARRAY_LEN(escapes); i++)
             if (c == escapes[i][0])
                 c = escapes[i][1];

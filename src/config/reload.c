@@ -25,7 +25,7 @@ static enum err note_restart(struct config *fresh, const struct config *current,
         e = origin_add_note(fresh->origin, CONFIG_NOTE_RESTART, ec, "%s: %s has changed, which needs a restart",
                             origin_get_source(fresh, index), row->name);
     else
-        e = origin_add_note(fresh->origin, CONFIG_NOTE_RESTART, ec, "%s: %s: %s needs a restart, until then %s holds",
+        e = origin_add_note(fresh->origin, CONFIG_NOTE_RESTART, ec, "%s: %s: %s needs a restart; until then %s is used",
                             origin_get_source(fresh, index), row->name, quote(given.data).s, quote(kept.data).s);
     buf_fini(&given);
     buf_fini(&kept);

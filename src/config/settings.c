@@ -286,7 +286,7 @@ static enum err resolve_into(struct resolver *r, const char *text, const char *e
 {
     if (depth > MAX_DEPTH || r->count > MAX_PLACEHOLDERS)
         return err_set(r->ec, ERR_INPUT,
-                       "placeholders are too many or nested too deep, or name each other in a circle");
+                       "placeholders are too many or nested too deep, or refer to each other in a circle");
     while (text < end) {
         const char *open = memmem(text, (size_t)(end - text), "${", 2);
         const char *colon;

@@ -70,7 +70,7 @@ static enum err settle_database(struct config *config, struct errctx *ec)
 
     if (config->data_dir) {
         if (*config->datasource_url)
-            return err_set(ec, ERR_INPUT, "%s: %s: standalone --data brings its own database: leave one of the two out",
+            return err_set(ec, ERR_INPUT, "%s: %s: standalone --data brings its own database: remove one of the two",
                            origin_get_source(config, KEY_INDEX_datasource_url), "spring.datasource.url");
         e = note_unused(config, KEY_INDEX_datasource_username, "standalone --data brings its own database", ec);
         if (!e)
@@ -81,10 +81,10 @@ static enum err settle_database(struct config *config, struct errctx *ec)
         return ERR_OK; /* over api/v1 */
     if (!*config->datasource_url)
         return err_set(ec, ERR_INPUT,
-                       "spring.datasource.url is not set: give it in a file, as --spring.datasource.url=... or as "
+                       "spring.datasource.url is not set: set it in a file, as --spring.datasource.url=... or as "
                        "SPRING_DATASOURCE_URL; %s",
                        config->command == CONFIG_CTL
-                           ? "for a node that runs as shardwheel standalone --data DIR, give the same --data DIR"
+                           ? "for a node that runs as shardwheel standalone --data DIR, use the same --data DIR"
                            : "to try without a database, start as: shardwheel standalone --data DIR");
     e = jdbc_url_parse(config->datasource_url, &config->datasource, ec);
     for (size_t i = 0; !e && i < config->datasource->unknown_count; i++)
@@ -100,8 +100,8 @@ static enum err settle_database(struct config *config, struct errctx *ec)
     if (!e && config->datasource->password &&
         !strcmp(origin_get_source(config, KEY_INDEX_datasource_url), "command line"))
         e = origin_add_note(config->origin, CONFIG_NOTE_WARNING, ec,
-                            "the password of spring.datasource.url stands on the command line, which every user of "
-                            "this machine can see: give spring.datasource.password in a file");
+                            "the password of spring.datasource.url is on the command line, which every user of this "
+                            "machine can see: set spring.datasource.password in a file");
     return e;
 }
 
@@ -110,7 +110,7 @@ static enum err settle_coordination(struct config *config, bool is_standalone, s
     bool has_servers = *config->zookeeper_servers;
 
     if (is_standalone && config->coordination == CONFIG_COORDINATION_ZOOKEEPER)
-        return err_set(ec, ERR_INPUT, "%s: shardwheel.coordination: zookeeper contradicts the command standalone",
+        return err_set(ec, ERR_INPUT, "%s: shardwheel.coordination: zookeeper conflicts with the command standalone",
                        origin_get_source(config, KEY_INDEX_coordination));
     if (is_standalone)
         config->coordination = CONFIG_COORDINATION_STANDALONE;
@@ -171,7 +171,8 @@ static enum err settle_tls(struct config *config, struct errctx *ec)
     if (!config->serves_tls)
         return find_half_tls(config, ec);
     if (*config->ssl_certificate && *config->ssl_key_store)
-        return err_set(ec, ERR_INPUT, "%s: server.ssl.key-store contradicts server.ssl.certificate: give one of them",
+        return err_set(ec, ERR_INPUT,
+                       "%s: server.ssl.key-store conflicts with server.ssl.certificate: set only one of them",
                        origin_get_source(config, KEY_INDEX_ssl_key_store));
     if (config->ssl_client_auth != CONFIG_CLIENT_AUTH_NONE && !has_trust)
         return err_set(ec, ERR_INPUT,

@@ -49,16 +49,16 @@ static enum err at_fault(struct tree *t, const struct leaf *leaf, enum err e, co
         return origin_add_note(t->origin, CONFIG_NOTE_UNREADABLE, ec, "%s: %s", leaf->path, what);
     if (leaf->ours)
         return err_set(ec, e, "%s: %s", leaf->path, what);
-    return origin_add_note(t->origin, CONFIG_NOTE_WARNING, ec, "%s is passed over: %s", leaf->path, what);
+    return origin_add_note(t->origin, CONFIG_NOTE_WARNING, ec, "%s is ignored: %s", leaf->path, what);
 }
 
 /* What is wrong with a value, or NULL. */
 static const char *find_fault(const struct key_row *row, const struct buf *value)
 {
     if (value->len > MAX_VALUE)
-        return "more than 65536 bytes: this is no value of a key";
+        return "more than 65536 bytes: this is not the value of a key";
     if (memchr(value->data, 0, value->len))
-        return "a NUL byte: this is no text";
+        return "a NUL byte: this is not text";
     if (!utf8_is_valid(value->data, value->len))
         return "it is not UTF-8";
     if (row && !(row->flags & KEY_LINES) && memchr(value->data, '\n', value->len))
@@ -110,7 +110,7 @@ static enum err check_mode(struct tree *t, const struct leaf *leaf, const struct
     if (!strncmp(leaf->path, "/run/secrets/", 13) || !strncmp(leaf->path, "/var/run/secrets/", 17))
         return ERR_OK;
     return origin_add_note(t->origin, CONFIG_NOTE_WARNING, ec,
-                           "%s: every user of this machine can read it: chmod o= takes that away", leaf->path);
+                           "%s: every user of this machine can read it: use chmod o= to prevent this", leaf->path);
 }
 
 static enum err take_leaf(struct tree *t, const struct leaf *leaf, const struct stat *st, struct errctx *ec)
@@ -127,7 +127,7 @@ static enum err take_leaf(struct tree *t, const struct leaf *leaf, const struct 
         e = no_memory(ec);
     } else {
         if (e != ERR_INPUT && leaf->ours)
-            err_wrap(&why, e, "it cannot be read by this user, which root or the node's own could");
+            err_wrap(&why, e, "this user cannot read it; use root, or the user of the node");
         e = at_fault(t, leaf, e == ERR_INPUT ? e : ERR_IO, why.text, ec);
     }
     if (value.data)
@@ -197,11 +197,12 @@ static enum err open_fault(struct tree *t, const char *path, bool is_top, struct
     struct errctx why = {{0}};
 
     if (errno == ENOENT || errno == ENOTDIR)
-        return err_set(ec, ERR_NOTFOUND, "%s: %s", path, errno == ENOENT ? "there is no such folder" : "is no folder");
-    err_set(&why, ERR_IO, "%s: %s: passwords and tokens in it are missing; root and the node's own user may read it",
-            path, strerror(errno));
+        return err_set(ec, ERR_NOTFOUND, "%s: %s", path,
+                       errno == ENOENT ? "there is no such folder" : "is not a folder");
+    err_set(&why, ERR_IO, "%s: %s: passwords and tokens in it are missing; use root, or the user of the node", path,
+            strerror(errno));
     if (!is_top)
-        return origin_add_note(t->origin, CONFIG_NOTE_WARNING, ec, "%s: %s: passed over", path, strerror(errno));
+        return origin_add_note(t->origin, CONFIG_NOTE_WARNING, ec, "%s: %s: ignored", path, strerror(errno));
     if (t->kind == TREE_ASKED)
         return err_set(ec, ERR_IO, "%s", why.text);
     return origin_add_note(t->origin, CONFIG_NOTE_UNREADABLE, ec, "%s", why.text);
@@ -223,7 +224,7 @@ static enum err read_folder(struct tree *t, const char *path, const char *prefix
     for (int i = 0; i < count; i++)
         is_open = is_open && strcmp(entries[i]->d_name, "..data") != 0; /* of Kubernetes */
     if (count > MAX_ENTRIES)
-        e = err_set(ec, ERR_INPUT, "%s: more than %d files: this is no folder of keys", path, MAX_ENTRIES);
+        e = err_set(ec, ERR_INPUT, "%s: more than %d files: this is not a folder of keys", path, MAX_ENTRIES);
     for (int i = 0; i < count; i++) {
         if (!e)
             e = read_entry(t, path, entries[i]->d_name, prefix, is_open, depth, ec);

@@ -141,7 +141,7 @@ static enum err check_file(const char *name, const char *path, struct errctx *ec
     got = read(fd, magic, sizeof(magic));
     close(fd);
     if (got != (ssize_t)sizeof(magic) || memcmp(magic, "TZif", sizeof(magic)) != 0)
-        return err_set(ec, ERR_INPUT, "time zone \"%s\": %s is no time zone file", name, path);
+        return err_set(ec, ERR_INPUT, "time zone \"%s\": %s is not a time zone file", name, path);
     return ERR_OK;
 }
 

@@ -181,7 +181,7 @@ enum err ctl_undrain(struct ctl *c, struct errctx *ec)
     if (e)
         return err_wrap(ec, e, "node %s", node.node);
     buf_printf(&c->out, "node %s: can own shards again%s\n", node.node,
-               node_is_silent(&node, c->now_ms) ? " when it sends a heartbeat: it is silent" : "");
+               node_is_silent(&node, c->now_ms) ? " as soon as it sends a heartbeat: it is silent" : "");
     return ERR_OK;
 }
 
@@ -311,7 +311,7 @@ static enum err wait_firing(struct ctl *c, const struct reshard_wish *wish, stru
         if (c->status.shards != wish->shards)
             return err_set(ec, ERR_CONFLICT, "the number of shards was changed again, to %d", c->status.shards);
     }
-    say("the cluster has %d shards; standstill %.1f s\n", wish->shards,
+    say("the cluster has %d shards; all shards stood still for %.1f s\n", wish->shards,
         c->now_ms > next_due_ms ? (double)(c->now_ms - next_due_ms) / 1000.0 : 0.0);
     return ERR_OK;
 }
@@ -349,7 +349,7 @@ static enum err wait_resharded(struct ctl *c, struct reshard_wish *wish, struct 
                            "reason (event=reshard_given_up)",
                            c->status.shards);
         if (now->tries != wish->tries)
-            say("try %d of %d: not every shard had reached the chosen second\n", now->tries, RESHARD_TRIES);
+            say("try %d of %d: not every shard reached the chosen second\n", now->tries, RESHARD_TRIES);
         *wish = *now;
         if (is_over(c))
             return withdraw(c, wish, ec);
@@ -397,7 +397,8 @@ enum err ctl_reshard(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     if (!live) {
-        say("no node is live: the first one that starts changes from %d to %d shards\n", c->status.shards, n);
+        say("no node is live: the first node that starts changes the number from %d to %d shards\n", c->status.shards,
+            n);
         return ERR_OK;
     }
     say("%d -> %d shards: all cursors stop in %.1f s\n", c->status.shards, n,

@@ -17,7 +17,7 @@ static enum err refuse_faults(const struct flow_faults *faults, struct errctx *e
 {
     for (size_t i = 0; i < faults->count && i < FLOW_FAULTS_MAX; i++)
         fprintf(stderr, "%s: %s\n", faults->list[i].where[0] ? faults->list[i].where : "/", faults->list[i].text);
-    return err_set(ec, ERR_INPUT, "the document has %zu fault%s", faults->count, faults->count == 1 ? "" : "s");
+    return err_set(ec, ERR_INPUT, "the document has %zu error%s", faults->count, faults->count == 1 ? "" : "s");
 }
 
 /* ---- apply ------------------------------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static void put_applied(const struct applying *a, bool dry_run, struct buf *out)
     int64_t was = a->before.count ? a->before.rows[0].version : 0;
 
     if (a->same && (dry_run || a->version == was))
-        buf_printf(out, "flow %s is like that: version %" PRId64 "\n", a->name, was);
+        buf_printf(out, "flow %s is the same already: version %" PRId64 "\n", a->name, was);
     else if (dry_run)
         buf_printf(out, "flow %s would get version %" PRId64 "\n", a->name, was + 1);
     else if (was)
@@ -150,7 +150,7 @@ static enum err apply(struct ctl *c, const char *document, bool must_be_new, str
     if (!e)
         e = find_before(c, &a, ec);
     if (!e && must_be_new && a.before.count)
-        e = err_set(ec, ERR_STATE, "there is a flow %s: save the document without --apply, and give it another name",
+        e = err_set(ec, ERR_STATE, "there is already a flow %s: save the document without --apply, and change its name",
                     a.name);
     if (!e && !c->wanted->dry_run)
         e = write_document(c, &a, ec);

@@ -77,7 +77,7 @@ enum err ctl_run_flow(struct ctl *c, struct errctx *ec)
         member_bool(&c->out, "isNew", is_new);
         buf_puts(&c->out, "}\n");
     } else if (!e) {
-        buf_printf(&c->out, is_new ? "flow run %" PRId64 " starts\n" : "flow run %" PRId64 " has this key already\n",
+        buf_printf(&c->out, is_new ? "flow run %" PRId64 " starts\n" : "flow run %" PRId64 " already has this key\n",
                    id);
     }
     buf_fini(&parameters);
@@ -289,7 +289,7 @@ static enum err ask(struct ctl *c, int64_t run_id, const char *step, enum flow_a
     enum err e = ctl_refused(admin_ask_flow_run(c->admin, &ctl_actor, run_id, step, action, remark, &r), &r, ec);
 
     if (!e)
-        buf_printf(&c->out, "flow run %" PRId64 "%s%s: %s is asked for\n", run_id, step ? ", step " : "",
+        buf_printf(&c->out, "flow run %" PRId64 "%s%s: %s was requested\n", run_id, step ? ", step " : "",
                    step ? step : "", flow_action_name(action));
     return e;
 }

@@ -122,7 +122,7 @@ static void put_page(const struct later_page *page, const struct zone *zone, boo
     for (size_t i = 0; i < page->count; i++)
         put_row_text(&page->rows[i], zone, out);
     if (page->count == LIST_MAX)
-        buf_printf(out, "These are the first %d; going-back counts them all.\n", LIST_MAX);
+        buf_printf(out, "Only the first %d are listed; going-back counts all of them.\n", LIST_MAX);
 }
 
 enum err ctl_list_later(struct ctl *c, struct errctx *ec)
@@ -197,10 +197,11 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
     out[n++] = (struct fact){"fixedDelay", "jobs with a fixed delay: they run as FIX_RATE", g->fixed_delays, 0};
     out[n++] = (struct fact){"validity", "jobs with a start or end date: it is ignored", g->validities, 0};
     out[n++] = (struct fact){"retryWait", "jobs with a retry delay: retries are sent at once", g->retry_waits, 0};
-    out[n++] = (struct fact){"hold", "jobs whose fires wait for an executor: they fail at once", g->holds, 0};
-    out[n++] = (struct fact){"resendLost", "jobs whose lost runs are sent again: they fail", g->resends, 0};
+    out[n++] = (struct fact){"hold", "jobs whose fires wait for an executor: their fires fail at once", g->holds, 0};
+    out[n++] = (struct fact){"resendLost", "jobs whose lost runs are sent again: these runs fail", g->resends, 0};
     out[n++] = (struct fact){"retention", "jobs with their own retention of log rows", g->retentions, 0};
-    out[n++] = (struct fact){"watch", "jobs with alarms on what did not happen: there are none", g->watches, 0};
+    out[n++] =
+        (struct fact){"watch", "jobs with alarms for missing or long runs: these alarms are not sent", g->watches, 0};
     out[n++] = (struct fact){"flowRuns", "flow runs that are open: they wait until a node starts", g->flow_runs, 0};
     out[n++] = (struct fact){"flows", "flows with a schedule: they do not start", g->flows, g->flows_first_s};
     out[n++] = (struct fact){"users", "users with strong passwords: they cannot log in", g->strong.all, 0};

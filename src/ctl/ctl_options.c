@@ -37,7 +37,7 @@ enum err ctl_take_instant(const struct config_ctl *ctl, const char *name, const 
 
     if (!text || job_instant_parse(text, zone, out))
         return ERR_OK;
-    return err_set(ec, ERR_INPUT, "%s: expected YYYY-MM-DD HH:MM[:SS], with a Z behind it in UTC; not %s", name,
+    return err_set(ec, ERR_INPUT, "%s: expected YYYY-MM-DD HH:MM[:SS], followed by Z for UTC; not %s", name,
                    log_quote(text).s);
 }
 

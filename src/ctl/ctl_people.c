@@ -38,7 +38,7 @@ static enum err read_line(char out[LINE_SIZE], struct errctx *ec)
     if (len && out[len - 1] == '\r')
         len--;
     out[len] = '\0';
-    return len ? ERR_OK : err_set(ec, ERR_INPUT, "no password was given");
+    return len ? ERR_OK : err_set(ec, ERR_INPUT, "the password is missing");
 }
 
 static void ask(const char *what)
@@ -55,7 +55,7 @@ static enum err read_terminal(char out[LINE_SIZE], struct errctx *ec)
     enum err e;
 
     if (tcgetattr(STDIN_FILENO, &before) != 0)
-        return err_set(ec, ERR_IO, "ask the terminal: %s", strerror(errno));
+        return err_set(ec, ERR_IO, "read from the terminal: %s", strerror(errno));
     silent = before;
     silent.c_lflag &= ~(tcflag_t)ECHO;
     if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent) != 0)
@@ -71,7 +71,7 @@ static enum err read_terminal(char out[LINE_SIZE], struct errctx *ec)
     if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) != 0 && !e)
         e = err_set(ec, ERR_IO, "switch the echo of the terminal on: %s", strerror(errno));
     if (!e && strcmp(out, again) != 0)
-        e = err_set(ec, ERR_INPUT, "the two are not the same: nothing was changed");
+        e = err_set(ec, ERR_INPUT, "the two passwords differ: nothing was changed");
     explicit_bzero(again, sizeof again);
     return e;
 }
@@ -102,6 +102,6 @@ enum err ctl_reset_factor(struct ctl *c, struct errctx *ec)
     enum err e = ctl_refused(admin_reset_factor(c->admin, &ctl_actor, name, &r), &r, ec);
 
     if (!e)
-        buf_printf(&c->out, "user %s has no second factor any more\n", name);
+        buf_printf(&c->out, "user %s no longer has a second factor\n", name);
     return e;
 }

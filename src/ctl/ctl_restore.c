@@ -110,14 +110,15 @@ static void put_text(const struct restore_result *r, const struct zone *zone, bo
     buf_puts(out, "\n");
     put_jobs(r, zone, out);
     put_number(r->unknown, "of these were planned or being sent, and have rows that say so", out);
-    put_number(r->later, "waiting runs were due: retries, runs for a time, fires that waited", out);
-    put_number(r->running, "runs were in progress: their result is known only if it is reported again", out);
-    put_number(r->unhandled, "failures were not handled yet: no retry, no alarm", out);
+    put_number(r->later, "waiting runs were due: retries, runs for a time, fires that waited for an executor", out);
+    put_number(r->running, "runs were in progress: a result is stored only if the executor reports it again", out);
+    put_number(r->unhandled, "failures were not handled yet: they get no retry and no alarm", out);
     put_number(r->moved, "jobs got a later next time", out);
-    put_number(r->flow_runs, "flow runs were open, and end as failed; run them again where that is right", out);
+    put_number(r->flow_runs, "flow runs were open, and end as failed; run them again if needed", out);
     put_number(r->flows, "flows got a later next time", out);
     put_number(r->sessions, "logins end: everybody must log in again", out);
-    put_number(r->tokens, "API tokens are those of the backup: a token that was revoked since is valid again", out);
+    put_number(r->tokens, "API tokens are those of the backup: a token that was revoked since then is valid again",
+               out);
     if (r->reshard)
         buf_puts(out, "The change of the number of shards is cancelled\n");
     buf_printf(out, "Ids of the log continue after %" PRId64 "; every shard has epoch %" PRId64 "\n", r->first_id,

@@ -156,7 +156,7 @@ static enum err show_kept(struct ctl *c, struct showing *showing, enum err e, st
         return e;
     }
     (void)time_put_text(copy.at_ms, at);
-    fprintf(stderr, "shardwheelctl: %s\nshardwheelctl: this is the log as it was kept at %s\n", why.text, at);
+    fprintf(stderr, "shardwheelctl: %s\nshardwheelctl: this is the log that was kept at %s\n", why.text, at);
     show_lines(showing, copy.text.data, copy.text.len, 1);
     keep_copy_fini(&copy);
     return ERR_OK;

@@ -43,7 +43,7 @@ static void put_json(const struct explanation *ex, bool complete, struct buf *ou
 static void put_text(const struct explanation *ex, bool complete, const struct zone *zone, struct buf *out)
 {
     if (ex->count == 0)
-        buf_puts(out, "Nothing was due in that time.\n");
+        buf_puts(out, "Nothing was due in this time.\n");
     else
         buf_printf(out, "%-19s  %-8s  (%s)\n", "DUE", "STATE", zone_get_name(zone));
     for (size_t i = 0; i < ex->count; i++) {

@@ -142,7 +142,7 @@ def test_child_jobs_become_a_flow(empty):
     assert answer(world, "list") == []
     assert "flow first has version 1" in flow(world, "from-children", first, "--apply")
     assert answer(world, "show", "first")["document"] == made
-    assert "there is a flow first" in refused(world, "from-children", first, "--apply")
+    assert "there is already a flow first" in refused(world, "from-children", first, "--apply")
     assert tables.job(first)["child_jobid"] == f"{left},{right}"
 
     tables.execute("UPDATE xxl_job_info SET child_jobid = %s WHERE id = %s", (first, last))
@@ -170,7 +170,7 @@ def test_runs_are_started_once_for_a_key(empty, jobs, tmp_path):
     made = answer(world, "run", "report", *given)
     assert made == {"run": made["run"], "isNew": True}
     assert answer(world, "run", "report", *given) == {"run": made["run"], "isNew": False}
-    assert "has this key already" in flow(world, "run", "report", *given)
+    assert "already has this key" in flow(world, "run", "report", *given)
     (run,) = answer(world, "runs", "report")
     assert (run["run"], run["flow"], run["version"], run["state"], run["kind"], run["who"]) == \
         (made["run"], "report", 1, "running", "manual", "shardwheelctl")
@@ -199,9 +199,9 @@ def test_what_is_asked_of_runs_waits_for_their_owner(empty, jobs, tmp_path):
     assert refused(world, "rerun", run) and refused(world, "cancel", 99999) and refused(world, "run-show", 99999)
     assert tables.rows("SELECT * FROM shardwheel_flow_request") == []
 
-    assert "step send: done is asked for" in flow(world, "step", run, "send", "done", "--remark", "sent by hand")
+    assert "step send: done was requested" in flow(world, "step", run, "send", "done", "--remark", "sent by hand")
     flow(world, "step", run, "load", "skip")
-    assert "cancel is asked for" in flow(world, "cancel", run)
+    assert "cancel was requested" in flow(world, "cancel", run)
     asked = tables.rows("SELECT run_id, step, action, who, remark FROM shardwheel_flow_request ORDER BY id")
     assert [tuple(row.values()) for row in asked] == [
         (run, 2, "done", "shardwheelctl", "sent by hand"), (run, 0, "skip", "shardwheelctl", ""),

@@ -89,7 +89,7 @@ def test_what_is_wrong_is_named(site):
     assert "result" in site.refused("runs", "--result", "good")
     assert "-f and the file" in site.refused("apply")
     assert "apply" in site.refused("apply", "--wait", 3)  # a wrong line is not taken for drift
-    assert "there is no token" in site.refused("jobs", SHARDWHEEL_CTL_TOKEN="")
+    assert "the token is missing" in site.refused("jobs", SHARDWHEEL_CTL_TOKEN="")
     assert "does not accept the token" in site.refused("jobs", SHARDWHEEL_CTL_TOKEN="swt_wrong")
     assert "http://" in site.refused("jobs", SHARDWHEEL_CTL_URL="ftp://x")
     assert "127.0.0.1:1" in site.refused("jobs", SHARDWHEEL_CTL_URL="http://127.0.0.1:1")
@@ -250,9 +250,9 @@ def test_a_rule_that_cannot_be(site, arguments, said):
 
 
 def test_a_line_of_rules_that_is_wrong(site):
-    assert "the kind of the rule must follow" in site.refused("set-alarm-rule", status=2)
+    assert "the kind of the rule is missing" in site.refused("set-alarm-rule", status=2)
     assert "expected the id of a rule" in site.refused("delete-alarm-rule", "no_success", status=2)
-    assert "nothing follows that command" in site.refused("alarm-rules", "all", status=2)
+    assert "this command takes no argument" in site.refused("alarm-rules", "all", status=2)
     reads = {"SHARDWHEEL_CTL_TOKEN": site.reader}
     assert site.said("alarm-rules", **reads).count("\n") == 1
     assert "no right" in site.refused("set-alarm-rule", "no_success", "--limit", 60, **reads)

@@ -172,8 +172,8 @@ def test_shardwheelctl_explains_the_same(story):
     assert "the earlier schedule is not recorded" in before, before
     odd = story.ended | 1
     between = story.world.ctl("why", str(story.job), "--from", instant(odd), "--to", instant(odd + 1)).stdout
-    assert between == "Nothing was due in that time.\n"
-    for refused, said in (((str(story.job), "--from", "2001-01-01 00:00"), "7 days are the most in one call"),
+    assert between == "Nothing was due in this time.\n"
+    for refused, said in (((str(story.job), "--from", "2001-01-01 00:00"), "one call can have at most 7 days"),
                           ((str(story.job), "--from", "soon"), "from: expected YYYY-MM-DD"),
                           ((str(story.job), "--at", begin), "--at: unknown option"),
                           (("999999",), "999999")):

@@ -82,7 +82,7 @@ def test_the_log_of_a_failed_run_outlives_its_executor(scene):
 
     done = world.ctl("log", str(failed))
     assert (done.returncode, done.stdout) == (0, "first\nwhy it failed: größer\n")
-    assert "this is the log as it was kept at 20" in done.stderr
+    assert "this is the log that was kept at 20" in done.stderr
     assert world.ctl("log", str(failed), "--find", "FAILED").stdout == "2:why it failed: größer\n"
     assert world.ctl("log", str(good)).returncode == 1
 

@@ -126,7 +126,7 @@ def test_asked_while_nobody_lives_the_next_node_does_it(cluster):
     cluster.tables.wait_owners([8])
     assert node.terminate() == 0
 
-    done(cluster.ctl("reshard", 4), "no node is live: the first one that starts changes from 8 to 4 shards")
+    done(cluster.ctl("reshard", 4), "no node is live: the first node that starts changes the number from 8 to 4 shards")
     assert shards(cluster)["change"]["shards"] == 4
     assert "A change from 8 to 4 shards is in progress" in done(cluster.ctl("shards")).stdout
     refused(cluster.ctl("reshard", 5), "a change from 8 to 4 shards is in progress")

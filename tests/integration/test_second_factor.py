@@ -320,7 +320,7 @@ def test_an_administrator_or_the_command_removes_it(both):
     assert v1(node, "POST", "/session/second-factor/remove", {"password": "secret"}, runner).json["kind"] == "off"
     assert v1(node, "DELETE", path, cookie=admin).status == 204
     enrol(world, node, username="runner", password="secret")
-    assert "no second factor any more" in ctl(node, "reset-second-factor", "admin")
+    assert "no longer has a second factor" in ctl(node, "reset-second-factor", "admin")
     assert "has no second factor" in ctl(node, "reset-second-factor", "admin", good=False)
     assert "there is no user" in ctl(node, "reset-second-factor", "nobody", good=False)
     assert begin(node).json["kind"] == "code-setup"

@@ -305,7 +305,7 @@ static void tell_all(const struct asking *a, const struct group_list *groups, in
                          tellings[kind].what, &words[kind]);
     if (a->left_out)
         doctor_tell(a->d, DOCTOR_NOTE, "executor_not_asked", NULL, NULL,
-                    "%zu addresses were not called, because the time was over: see --wait.", a->left_out);
+                    "There was not enough time to call %zu addresses: see --wait.", a->left_out);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */

@@ -120,7 +120,7 @@ enum err dial_get(const char *url, const char *path, int wait_ms, const struct c
     e = ask(host, port, request, wait_ms, clock, &answer, tls ? certificate : NULL, ec);
     end = !e && answer.data ? strstr(answer.data, "\r\n\r\n") : NULL;
     if (!e && !end)
-        e = err_set(ec, ERR_LOST, "what answers speaks no HTTP");
+        e = err_set(ec, ERR_LOST, "the program that answers does not speak HTTP");
     if (!e)
         buf_puts(body, end + 4);
     buf_fini(&answer);

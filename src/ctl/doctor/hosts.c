@@ -34,7 +34,7 @@ static void tell_in_use(struct doctor *d, const struct candidate *list, size_t c
 
         if (f->takes_writes && f->generation > 0 && strcmp(f->server, f->row_server) != 0)
             doctor_tell(d, DOCTOR_WARNING, "host_not_raised", list[i].where,
-                        "Nothing during a failover; otherwise check the event=primary lines of the logs.",
+                        "During a failover, nothing; otherwise check the lines with event=primary in the logs.",
                         "This server accepts writes, but the nodes use another one (generation %" PRId64 "), %s.",
                         f->generation, f->row_server);
     }

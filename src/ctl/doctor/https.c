@@ -41,7 +41,7 @@ static enum err check_https(struct doctor *d, struct errctx *ec)
     const char *where = *files.store ? "server.ssl.key-store" : "server.ssl.certificate";
     if (tls_server_create(&files, &tls, &why)) {
         doctor_tell(d, DOCTOR_CRITICAL, "https_unusable", where,
-                    "Correct it before a node is started again: it would not start.", "%s.", why.text);
+                    "Correct it before you restart a node: it would not start.", "%s.", why.text);
         return ERR_OK;
     }
     tls_server_load_facts(tls, &facts);

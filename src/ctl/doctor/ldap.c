@@ -16,20 +16,20 @@ static const struct fault {
     const char *change;
 } faults[] = {
     {DIRECTORY_AWAY, "ldap_unreachable", "shardwheel.ldap.url",
-     "Check host and port, firewalls, and the server. Local users can log in meanwhile."},
+     "Check host and port, firewalls, and the server. Local users can still log in."},
     {DIRECTORY_NO_HOST, "ldap_certificate_host", "shardwheel.ldap.url",
-     "Use a host name that the certificate of the server is for."},
+     "Use a host name that is in the certificate of the server."},
     {DIRECTORY_NO_TRUST, "ldap_certificate", "shardwheel.ldap.ca-file",
      "Set the file to the CA of the server, or renew the certificate there."},
     {DIRECTORY_NO_TLS, "ldap_tls", "shardwheel.ldap.url",
-     "Use ldaps:// with a port of TLS, and ldap:// with StartTLS. Check the CA file."},
+     "Use ldaps:// with a TLS port, or ldap:// with StartTLS. Check the CA file."},
     {DIRECTORY_NO_BIND, "ldap_bind", "shardwheel.ldap.bind-dn", "Correct the DN or the password of the account."},
     {DIRECTORY_NO_BASE, "ldap_base", "shardwheel.ldap.base-dn",
      "Correct base-dn or group-base-dn, or let the account read there."},
     {DIRECTORY_NOBODY, "ldap_nobody", "shardwheel.ldap.user-filter",
      "Correct the filter, the base DN, or the rights of the account."},
     {DIRECTORY_NO_FILTER, "ldap_filter", "shardwheel.ldap.user-filter", "Correct user-filter or group-filter."},
-    {DIRECTORY_STRANGE, "ldap_error", "shardwheel.ldap.url", "Look into the log of the LDAP server."},
+    {DIRECTORY_STRANGE, "ldap_error", "shardwheel.ldap.url", "See the log of the LDAP server."},
 };
 
 static void tell_settings(struct doctor *d)
@@ -46,7 +46,7 @@ static enum err ask(struct doctor *d, const struct directory_opts *opts, struct 
 
     if (e == ERR_INPUT) {
         doctor_tell(d, DOCTOR_WARNING, "ldap_setting_wrong", "shardwheel.ldap",
-                    "Correct it before a node is started again: it would not start.", "%s.", ec->text);
+                    "Correct it before you restart a node: it would not start.", "%s.", ec->text);
         return ERR_OK;
     }
     if (e)

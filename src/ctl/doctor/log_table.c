@@ -86,14 +86,14 @@ static enum err check_log(struct doctor *d, struct errctx *ec)
     if (d->report.count == before)
         doctor_tell(d, DOCTOR_OK, d->check->code, NULL, NULL,
                     "The log has about %" PRId64 " rows (%s), %" PRId64 " more a day; kept for %" PRId64
-                    " days that makes about %s.",
+                    " days, this needs about %s.",
                     size.rows, size_of_bytes(size.bytes).text, size.per_day, size.kept_days,
                     size_of_bytes(expected).text);
     return ERR_OK;
 }
 
 const struct doctor_check doctor_log_checks[] = {
-    {"log_size", "The log is cleaned.",
+    {"log_size", "Old log rows are deleted.",
      (const char *const[]){"log_kept_for_ever", "log_grows", "log_not_cleaned", NULL}, DOCTOR_TABLES, check_log},
     {0},
 };

@@ -14,16 +14,16 @@ static void tell(void *arg, enum oidc_finding finding, const char *text)
         const char *code, *change;
     } findings[] = {
         [OIDC_FINDING_AWAY] = {"oidc_away",
-                               "Check shardwheel.oidc.issuer, and whether this machine reaches the provider."},
+                               "Check shardwheel.oidc.issuer, and whether this machine can reach the provider."},
         [OIDC_FINDING_CERTIFICATE] = {"oidc_certificate",
                                       "Set shardwheel.oidc.ca to a file with the CA certificate of the provider, and "
-                                      "name the host in shardwheel.oidc.issuer as its certificate does."},
+                                      "use the host name of its certificate in shardwheel.oidc.issuer."},
         [OIDC_FINDING_ISSUER] = {"oidc_issuer", "Set shardwheel.oidc.issuer to what the provider says."},
-        [OIDC_FINDING_ENDPOINTS] = {"oidc_endpoints", "Ask who runs the provider."},
-        [OIDC_FINDING_KEYS] = {"oidc_keys", "Let the provider sign tokens by RS256 or ES256."},
+        [OIDC_FINDING_ENDPOINTS] = {"oidc_endpoints", "Ask the administrator of the provider."},
+        [OIDC_FINDING_KEYS] = {"oidc_keys", "Configure the provider to sign tokens with RS256 or ES256."},
         [OIDC_FINDING_CLIENT] = {"oidc_client",
                                  "Set shardwheel.oidc.client-id and client-secret to those of this client there."},
-        [OIDC_FINDING_CLOCK] = {"oidc_clock", "Let both clocks be set by NTP."},
+        [OIDC_FINDING_CLOCK] = {"oidc_clock", "Use NTP on both machines."},
     };
     struct doctor *d = arg;
 
@@ -37,7 +37,7 @@ static void ask_provider(struct doctor *d, const struct oidc_opts *opts, struct 
     struct errctx why = {{0}};
 
     if (oidc_create(opts, resolver, d->clock, &o, &why)) {
-        doctor_tell(d, DOCTOR_CRITICAL, "oidc_unusable", ISSUER, "Correct it: no node starts with it.",
+        doctor_tell(d, DOCTOR_CRITICAL, "oidc_unusable", ISSUER, "Correct it: no node can start with it.",
                     "The settings of OpenID Connect cannot be used: %s.", why.text);
         return;
     }
@@ -69,21 +69,21 @@ static enum err check_mapping(struct doctor *d, struct errctx *ec)
     (void)ec;
     if (outside_check_config(d->config, &why))
         doctor_tell(d, DOCTOR_CRITICAL, "login_mapping_wrong", "shardwheel.login.mapping",
-                    "Correct it: no node starts with it.", "It cannot be used: %s.", why.text);
+                    "Correct it: no node can start with it.", "It cannot be used: %s.", why.text);
     else if ((d->config->oidc_issuer[0] || !str_is_blank(d->config->ldap_url)) &&
              str_is_blank(d->config->login_mapping))
         doctor_tell(d, DOCTOR_WARNING, "login_mapping_empty", "shardwheel.login.mapping",
-                    "Say which groups have which role: see docs/users.md.",
-                    "It has no rules: whoever comes by OpenID Connect or LDAP is refused.");
+                    "Set the role of each group: see docs/users.md.",
+                    "It has no rules: all logins by OpenID Connect or LDAP are refused.");
     return ERR_OK;
 }
 
 const struct doctor_check doctor_login_checks[] = {
-    {"oidc", "OpenID Connect is not used, or its provider answers as it should.",
+    {"oidc", "OpenID Connect is not used, or its provider works.",
      (const char *const[]){"oidc_unusable", "oidc_away", "oidc_certificate", "oidc_issuer", "oidc_endpoints",
                            "oidc_keys", "oidc_client", "oidc_clock", NULL},
      DOCTOR_NOTHING, check_oidc},
-    {"login_mapping", "Groups of a provider of logins have their roles.",
+    {"login_mapping", "Groups of the login provider have roles.",
      (const char *const[]){"login_mapping_wrong", "login_mapping_empty", NULL}, DOCTOR_NOTHING, check_mapping},
     {0},
 };

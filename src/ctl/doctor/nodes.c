@@ -92,7 +92,7 @@ static enum err check_nodes(struct doctor *d, struct errctx *ec)
 
     if (!live)
         doctor_tell(d, DOCTOR_CRITICAL, "node_none", NULL, "Start one.", "No node is live: no job runs.%s",
-                    d->node_count ? "" : " None has left a row that says that it died, either.");
+                    d->node_count ? "" : " No row says that a node has failed.");
     for (size_t i = 0; i < d->node_count; i++) {
         const struct node_row *node = &d->nodes[i];
         bool silent = node_is_silent(node, d->now_ms);
@@ -219,12 +219,12 @@ static enum err look_for_java(struct doctor *d, bool held, struct errctx *ec)
                     held ? NULL : "Stop the Java admins, or set shardwheel.java-guard=auto on every node.",
                     "A Java admin wrote %" PRId64 " of the newest log rows within 10 minutes%s.", rows,
                     held ? "; while the guard is held, these are manual runs, retries or child jobs"
-                         : ", and nothing keeps it from planning the jobs that the nodes plan: they fire twice");
+                         : ", and nothing prevents it from planning the jobs of the nodes: they fire twice");
     if (waiting)
         doctor_tell(d, held ? DOCTOR_NOTE : DOCTOR_CRITICAL, "java_waits", NULL,
                     held ? NULL : "Stop the Java admins, or set shardwheel.java-guard=auto on every node.",
                     "%" PRId64 " Java admins ask for the lock to plan%s.", waiting,
-                    held ? ", and stand by" : ", and nothing keeps them from it: jobs fire twice");
+                    held ? ", and are on standby" : ", and nothing prevents it: jobs fire twice");
     return ERR_OK;
 }
 

@@ -85,7 +85,7 @@ static void tell_console(struct doctor *d, const char *where, const struct node_
     buf_fini(&page);
 }
 
-/* NULL, and a finding: it cannot be reached, or what answers is no node. */
+/* NULL, and a finding: it cannot be reached, or the program that answers is not a node. */
 static struct json_object *load_health(struct doctor *d, const char *where, const struct node_row *node)
 {
     struct buf text = {0};
@@ -96,7 +96,7 @@ static struct json_object *load_health(struct doctor *d, const char *where, cons
     if (dial_get(node->url, "/actuator/health", PAGE_MS, d->clock, &text, &certificate, &why) == ERR_OK &&
         !buf_failed(&text)) {
         health = json_tokener_parse(text.data);
-        err_set(&why, ERR_LOST, "what answers is no node");
+        err_set(&why, ERR_LOST, "the program that answers is not a node");
     }
     buf_fini(&text);
     tell_certificate(d, where, node, &certificate);
@@ -120,7 +120,7 @@ static enum err check_pages(struct doctor *d, struct errctx *ec)
         struct json_object *health, *settings;
 
         if (clock_mono_ms(d->clock) >= d->deadline_mono_ms) {
-            e = err_set(ec, ERR_TIMEOUT, "no time was left for all nodes");
+            e = err_set(ec, ERR_TIMEOUT, "there was not enough time for all nodes");
             break;
         }
         looked++;

@@ -54,7 +54,7 @@ static enum err check_password_forms(struct doctor *d, struct errctx *ec)
                             "p.user_id = u.id AND CAST(p.stands_for AS BINARY) = CAST(u.password AS BINARY) "
                             "WHERE p.user_id IS NULL AND LENGTH(u.password) IN (32, 64) LIMIT 1000");
     doctor_tell_list(d, DOCTOR_NOTE, "passwords_waiting", "xxl_job_user",
-                     "They are changed over at the next login; or set new ones: shardwheelctl set-password.",
+                     "They are converted at the next login; or set new ones with shardwheelctl set-password.",
                      "Passwords of users who have not logged in yet are still in the form of xxl-job", &old);
     return e;
 }
@@ -75,7 +75,7 @@ static enum err check_factors(struct doctor *d, struct errctx *ec)
             "ELSE COALESCE(r.role, 'user') END, '%s')) LIMIT 1000",
             roles, roles);
     doctor_tell_list(d, DOCTOR_NOTE, "factor_waiting", "shardwheel.second-factor",
-                     "Ask them to log in: whoever knows the password can set it up.",
+                     "Ask them to log in: until then, anyone who knows the password can set it up.",
                      "Users need a second factor and have not set it up yet", &waiting);
     return e;
 }
@@ -124,7 +124,7 @@ static enum err check_leftovers(struct doctor *d, struct errctx *ec)
 const struct doctor_check doctor_people_checks[] = {
     {"users", "Users can log in, and there is an administrator.",
      (const char *const[]){"user_no_admin", "user_no_password", "user_role_unknown", NULL}, DOCTOR_TABLES, check_users},
-    {"password_forms", "Passwords are stored as they should be.",
+    {"password_forms", "Passwords are stored in the configured form.",
      (const char *const[]){"passwords_original", "passwords_waiting", NULL}, DOCTOR_TABLES, check_password_forms},
     {"second_factors", "Users who need a second factor have one.", (const char *const[]){"factor_waiting", NULL},
      DOCTOR_TABLES, check_factors},

@@ -157,7 +157,7 @@ void report_write_text(const struct doctor_report *r, bool verbose, struct buf *
     }
     buf_putc(out, '\n');
     if (r->left_out_count)
-        buf_printf(out, "%zu %s left out, for want of what is said above:", r->left_out_count,
+        buf_printf(out, "%zu %s skipped, because of the findings above:", r->left_out_count,
                    r->left_out_count == 1 ? "check was" : "checks were");
     for (size_t i = 0; i < r->left_out_count; i++)
         buf_printf(out, " %s%s", r->left_out[i], i + 1 == r->left_out_count ? "\n" : "");

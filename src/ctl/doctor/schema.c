@@ -76,7 +76,7 @@ static enum err check_rights(struct doctor *d, struct errctx *ec)
 
     while (!e && db_rows_next(look)) {
         if (clock_mono_ms(d->clock) >= d->deadline_mono_ms)
-            e = err_set(ec, ERR_TIMEOUT, "no time was left for all tables");
+            e = err_set(ec, ERR_TIMEOUT, "there was not enough time for all tables");
         else
             e = check_table(d, db_text_or_empty(look, 0), db_text_or_empty(look, 1), &missing, &vital, ec);
     }
@@ -139,12 +139,12 @@ static const struct {
     enum doctor_level level;
     const char *why; /* what happens without it */
 } needed[] = {
-    {"xxl_job_log", "id", true, DOCTOR_CRITICAL, "every write of a run's end reads the whole log"},
+    {"xxl_job_log", "id", true, DOCTOR_CRITICAL, "every write of a result reads the whole log"},
     {"xxl_job_info", "id", true, DOCTOR_CRITICAL, "every claim reads all jobs"},
-    {"xxl_job_lock", "lock_name", true, DOCTOR_CRITICAL, "its row may stand there twice, and locks nobody out"},
+    {"xxl_job_lock", "lock_name", true, DOCTOR_CRITICAL, "the lock row may exist twice, so that it does not lock"},
     {"xxl_job_log", "trigger_time", false, DOCTOR_WARNING,
-     "each takeover, clean-up and report reads the whole log, and a shard stands still meanwhile"},
-    {"xxl_job_log", "handle_code", false, DOCTOR_WARNING, "the look for failures and lost runs reads the whole log"},
+     "each takeover, cleaning and report reads the whole log, and a shard waits in the meantime"},
+    {"xxl_job_log", "handle_code", false, DOCTOR_WARNING, "the search for failures and lost runs reads the whole log"},
     {"xxl_job_registry", "registry_group,registry_key,registry_value", false, DOCTOR_WARNING,
      "each heartbeat of an executor reads all of them"},
     {"xxl_job_user", "username", true, DOCTOR_WARNING, "two users may have one name"},
@@ -191,13 +191,14 @@ static enum err tell_offered(struct doctor *d, struct errctx *ec)
         e = doctor_look_number(d, &jobs, ec, TABLE_ROWS "'xxl_job_info'");
     if (!e && rows > MANY_ROWS && !d->features.log_job_time_name[0] && !d->features.log_job_id_name[0])
         doctor_tell(d, DOCTOR_NOTE, "index_offered", "table xxl_job_log", NULL,
-                    "The log has about %" PRId64 " million rows: lists of one job's runs are faster with the first two "
-                    "indexes of sql/index.sql.",
+                    "The log has about %" PRId64
+                    " million rows: the first two indexes of sql/index.sql make the lists of runs of one job faster.",
                     rows / 1000000);
     if (!e && jobs > MANY_JOBS && !d->features.info_next_index)
         doctor_tell(d, DOCTOR_NOTE, "index_offered", "table xxl_job_info", NULL,
-                    "There are about %" PRId64 " jobs: each node reads all of them once a second. The last index of "
-                    "sql/index.sql pays where they are more than 80 times the fires per second.",
+                    "There are about %" PRId64
+                    " jobs: each node reads all of them once a second. The last index of sql/index.sql helps if there "
+                    "are more than 80 jobs per fire per second.",
                     jobs);
     return e;
 }

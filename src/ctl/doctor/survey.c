@@ -251,7 +251,7 @@ static enum err read_page(struct reading *r, int64_t *after, bool *more, struct 
     }
     db_rows_destroy(look);
     if (!e && *more && clock_mono_ms(r->d->clock) >= r->d->deadline_mono_ms)
-        e = err_set(ec, ERR_TIMEOUT, "there was time for %" PRId64 " jobs only: see --wait", r->out->jobs);
+        e = err_set(ec, ERR_TIMEOUT, "there was only time for %" PRId64 " jobs: see --wait", r->out->jobs);
     return e;
 }
 

@@ -74,7 +74,7 @@ static size_t tell_servers(struct doctor *d, const struct coord_probe *probe)
         doctor_tell(d, DOCTOR_NOTE, "zookeeper_single", NULL, NULL,
                     "There is one ZooKeeper server: while it is unavailable, no shard moves to another node.");
     else if (probe->count % 2 == 0)
-        doctor_tell(d, DOCTOR_NOTE, "zookeeper_even", NULL, NULL, "%zu servers tolerate no more failures than %zu.",
+        doctor_tell(d, DOCTOR_NOTE, "zookeeper_even", NULL, NULL, "%zu servers tolerate only as many failures as %zu.",
                     probe->count, probe->count - 1);
     return reached;
 }

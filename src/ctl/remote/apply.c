@@ -91,7 +91,7 @@ static enum err import(struct ctl *c, struct remote *r, const char *document, st
             e = err_set(ec, ERR_STATE, "%lld items were refused", (long long)count(result, "refused"));
         json_object_put(result);
     }
-    return !e && left > 0 ? err_set(ec, ERR_STATE, "%lld items are left: apply again", (long long)left) : e;
+    return !e && left > 0 ? err_set(ec, ERR_STATE, "%lld items were not processed: apply again", (long long)left) : e;
 }
 
 enum err remote_apply(struct ctl *c, struct remote *r, struct errctx *ec)

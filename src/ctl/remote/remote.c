@@ -77,9 +77,10 @@ enum err remote_create(const struct config *config, struct remote **out, struct 
 
     *out = NULL;
     if (!config->ctl_token[0])
-        return err_set(ec, ERR_INPUT,
-                       "there is no token: set SHARDWHEEL_CTL_TOKEN, or shardwheel.ctl.token in a file that --config "
-                       "names; users make tokens in the console");
+        return err_set(
+            ec, ERR_INPUT,
+            "the token is missing: set SHARDWHEEL_CTL_TOKEN, or shardwheel.ctl.token in a file that --config "
+            "names; users create tokens in the console");
     if (strpbrk(config->ctl_token, "\r\n"))
         return err_set(ec, ERR_INPUT, "shardwheel.ctl.token has a line end");
     if (config->ctl_url[0] && strncmp(config->ctl_url, "http://", 7) && strncmp(config->ctl_url, "https://", 8))
@@ -177,7 +178,7 @@ enum err remote_ask_json(struct remote *r, const char *method, const char *path,
 
     *out = !e && answer.len ? json_tokener_parse(answer.data) : NULL;
     if (!e && !json_object_is_type(*out, json_type_object)) {
-        e = err_set(ec, ERR_LOST, "%s: the answer is no JSON object; is there a node at this address?", r->url);
+        e = err_set(ec, ERR_LOST, "%s: the answer is not a JSON object; is there a node at this address?", r->url);
         json_object_put(*out);
         *out = NULL;
     }

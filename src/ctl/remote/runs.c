@@ -204,7 +204,7 @@ static enum err follow(struct ctl *c, struct remote *r, const char *path, struct
         if (now && now != ERR_LOST && now != ERR_STATE)
             e = err_wrap(&why, now, "runs");
         if (now && !e && !away)
-            fprintf(stderr, "shardwheelctl: %s; it is asked again\n", why.text);
+            fprintf(stderr, "shardwheelctl: %s; trying again\n", why.text);
         away = now != ERR_OK;
         if (e)
             *ec = why;

@@ -129,7 +129,7 @@ static void levels_of_areas(void **state)
     assert_int_equal(levels[LOG_AREA_HTTP], LOG_ERROR);
     assert_int_equal(levels[LOG_AREA_RECORD], LOG_INFO);
     check_wrong("scheduler=debug", "there is no area \"scheduler\"; there are main, admin, alarm,");
-    check_wrong("http=loud", "\"loud\" is no level; there are error, warn, info, debug");
+    check_wrong("http=loud", "\"loud\" is not a level; use error, warn, info or debug");
     check_wrong("http", "\"http\" is not AREA=LEVEL");
 }
 

@@ -108,15 +108,15 @@ static void the_longest_prefix_decides(void **state)
 static void what_is_no_network_is_named(void **state)
 {
     static const char *const cases[][2] = {
-        {"10.0.0.1/8", "\"10.0.0.1/8\" has bits set behind its prefix"},
-        {"10.0.0.0/8,host", "\"host\" is no IP address"},
+        {"10.0.0.1/8", "\"10.0.0.1/8\" has bits set after its prefix"},
+        {"10.0.0.0/8,host", "\"host\" is not an IP address"},
         {"10.0.0.0/33", "from 0 to 32"},
         {"10.0.0.0/", "from 0 to 32"},
         {"10.0.0.0/+8", "from 0 to 32"},
         {"fd00::/129", "from 0 to 128"},
         {"::ffff:0:0/90", "neither of version 4"},
-        {"!", "is no IP address"},
-        {"!!10.0.0.0/8", "is no IP address"},
+        {"!", "is not an IP address"},
+        {"!!10.0.0.0/8", "is not an IP address"},
     };
     struct networks *n = NULL;
 

@@ -54,7 +54,7 @@ static void half_of_tls_is_refused(void **state)
                      "server.ssl.certificate-private-key needs server.ssl.cert");
     check_file_error("server.ssl.client-auth=need", "server.ssl.client-auth needs server.ssl.certificate or");
     check_file_error("server.ssl.certificate=x\nserver.ssl.key-store=y",
-                     "a.properties:2: server.ssl.key-store contradicts server.ssl.certificate");
+                     "a.properties:2: server.ssl.key-store conflicts with server.ssl.certificate");
     check_file_error("server.ssl.certificate=x\nserver.ssl.client-auth=want",
                      "a.properties:2: server.ssl.client-auth needs server.ssl.trust-certificate or");
     check_file_error("server.ssl.key-store=x\nserver.ssl.key-store-type=PEM",
@@ -87,7 +87,7 @@ static void bad_values_are_named_with_place_and_expectation(void **state)
     check_file_error("server.servlet.context-path=x/", "expected nothing, or a path such as /xxl-job-admin");
     check_file_error("shardwheel.zookeeper.session-timeout=2x", "expected a duration from 1s to 1m, such as 500ms");
     check_file_error("shardwheel.zookeeper.servers=a:b",
-                     "got \"a:b\", \"a:b\" is no host:port; expected host:port,host:port");
+                     "got \"a:b\", \"a:b\" is not host:port; expected host:port,host:port");
     check_file_error("shardwheel.zookeeper.base-path=/", "it must not be empty; expected a path");
     check_file_error("shardwheel.kept-logs-size=big", "expected a size from 4k to 1m, such as 512k or 64m");
     check_file_error("shardwheel.schema.auto=2", "shardwheel.schema.auto: got \"2\", expected on or off");
@@ -402,21 +402,21 @@ static void no_password_of_the_command_line_is_told(void **state)
     check_error(ARGS("ctl", "flow"), NO_ENV, "expected list, show, apply, diff,");
     check_error(ARGS("ctl", "flow", "start-all"), NO_ENV, "cancel, rerun or step;");
     check_error(ARGS("ctl", "flow", "show"), NO_ENV,
-                "the flow's name must follow; usage: shardwheelctl flow show NAME");
-    check_error(ARGS("ctl", "flow", "runs", "a", "b"), NO_ENV, "one word too many");
-    check_error(ARGS("ctl", "flow", "step", "1", "a"), NO_ENV, "what to do must follow");
+                "the name of the flow is missing; usage: shardwheelctl flow show NAME");
+    check_error(ARGS("ctl", "flow", "runs", "a", "b"), NO_ENV, "one argument too many");
+    check_error(ARGS("ctl", "flow", "step", "1", "a"), NO_ENV, "or the action is missing");
     check_error(ARGS("ctl", "flow", "apply"), NO_ENV, "-f and the file");
     check_error(ARGS("ctl", "flow", "apply", "-f"), NO_ENV, "its value is missing");
     check_error(ARGS("ctl", "apply"), NO_ENV, "-f and the file");
-    check_error(ARGS("ctl", "start"), NO_ENV, "the job must follow: its id, its name, or AppName/name");
-    check_error(ARGS("ctl", "runs", "1", "2"), NO_ENV, "one word too many");
-    check_error(ARGS("ctl", "jobs", "--follow"), NO_ENV, "it goes with log and runs");
+    check_error(ARGS("ctl", "start"), NO_ENV, "the job is missing: its id, its name, or AppName/name");
+    check_error(ARGS("ctl", "runs", "1", "2"), NO_ENV, "one argument too many");
+    check_error(ARGS("ctl", "jobs", "--follow"), NO_ENV, "it is only for log and runs");
     check_error(ARGS("ctl", "start", "1", "--group", "a"), NO_ENV,
-                "it goes with alarm-test, jobs, runs, export and set-alarm-rule");
+                "it is only for alarm-test, jobs, runs, export and set-alarm-rule");
     check_error(ARGS("ctl", "flow", "run", "a", "-f", "x"), NO_ENV, "expected --KEY=VALUE");
     check_error(ARGS("ctl", "flow", "cancel", "x"), NO_ENV, "expected the id of a flow run");
-    check_error(ARGS("ctl", "flow", "list", "--apply"), NO_ENV, "it goes with flow from-children");
-    check_error(ARGS("ctl", "shards", "list"), NO_ENV, "nothing follows that command");
+    check_error(ARGS("ctl", "flow", "list", "--apply"), NO_ENV, "it is only for flow from-children");
+    check_error(ARGS("ctl", "shards", "list"), NO_ENV, "this command takes no argument");
     check_error(ARGS("ctl", "drain", "spring.datasource.password=s3cret"), NO_ENV,
                 "\"spring.datasource.password=...\": expected --KEY=VALUE");
     check_error(ARGS("ctl", "drain", "a", "-spring.datasource.password=s3cret"), NO_ENV, "password=...\"");

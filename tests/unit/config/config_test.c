@@ -228,7 +228,7 @@ static void what_is_not_read_is_said(void **state)
     write_file("application.yml", "a: b\n");
     c = load(ARGS(URL, "--spring.config.additional-location=classpath:/x/"), NO_ENV);
     check_note(c, CONFIG_NOTE_WARNING, "./application.yml is not read");
-    check_note(c, CONFIG_NOTE_WARNING, "classpath:/x/: there is no class path here");
+    check_note(c, CONFIG_NOTE_WARNING, "classpath:/x/: not read: there is no class path");
     config_destroy(c);
 }
 
@@ -252,7 +252,7 @@ static void profiles(void **state)
     check_note(c, CONFIG_NOTE_WARNING, "profile none: there is no application-none.properties");
     assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 0);
     config_destroy(c);
-    check_error(ARGS(URL, "--spring.profiles.active=../x"), NO_ENV, "\"../x\" is no name of a profile");
+    check_error(ARGS(URL, "--spring.profiles.active=../x"), NO_ENV, "\"../x\" is not the name of a profile");
 }
 
 static void the_environment_sets_keys_in_relaxed_form(void **state)
@@ -734,7 +734,7 @@ static void coordination_follows_from_what_is_given(void **state)
     assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 1);
     config_destroy(c);
     check_error(ARGS("standalone", URL, "--shardwheel.coordination=zookeeper"), NO_ENV,
-                "zookeeper contradicts the command standalone");
+                "zookeeper conflicts with the command standalone");
     check_error(ARGS(URL, "--shardwheel.coordination=zookeeper"), NO_ENV,
                 "zookeeper needs shardwheel.zookeeper.servers");
     /* Installing needs the database alone. */
@@ -754,7 +754,7 @@ static void a_timeout_out_of_bounds_counts_as_three_seconds(void **state)
         c = load(ARGS(URL, text), NO_ENV);
         assert_int_equal(c->executor_timeout_ms, 3000);
         assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 1);
-        snprintf(text, sizeof(text), "xxl.job.timeout: \"%s\" is not within 1s to 10s: the default, 3s, holds",
+        snprintf(text, sizeof(text), "xxl.job.timeout: \"%s\" is not within 1s to 10s: the default, 3s, is used",
                  given[i]);
         check_note(c, CONFIG_NOTE_WARNING, text);
         config_destroy(c);

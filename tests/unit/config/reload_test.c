@@ -38,10 +38,11 @@ static void reloadable_keys_take_effect_others_wait(void **state)
     assert_string_equal(config_get_source(fresh, "shardwheel.shards"), "./application.properties:3");
     assert_string_equal(config_get_source(fresh, "shardwheel.schema.auto"), "default");
     check_note(fresh, CONFIG_NOTE_RESTART,
-               "./application.properties:4: shardwheel.shards: \"16\" needs a restart, until then \"8\" holds");
+               "./application.properties:4: shardwheel.shards: \"16\" needs a restart; until then \"8\" is used");
     check_note(fresh, CONFIG_NOTE_RESTART, "./application.properties:6: spring.datasource.password has changed");
     check_note(fresh, CONFIG_NOTE_RESTART, "spring.datasource.url: \"jdbc:mysql://b/d\" needs a restart");
-    check_note(fresh, CONFIG_NOTE_RESTART, "shardwheel.schema.auto: \"off\" needs a restart, until then \"on\" holds");
+    check_note(fresh, CONFIG_NOTE_RESTART,
+               "shardwheel.schema.auto: \"off\" needs a restart; until then \"on\" is used");
     assert_int_equal(count_notes(fresh, CONFIG_NOTE_RESTART), 4); /* a port said as it was is no change */
     /* The old one is untouched. */
     assert_int_equal(c->log_level, LOG_WARN);

@@ -75,7 +75,7 @@ static void text_has_the_worst_first(void **state)
                                   "note  clock_here\n"
                                   "    It \"differs\".\n"
                                   "\n"
-                                  "2 checks were left out, for want of what is said above: tables indexes\n"
+                                  "2 checks were skipped, because of the findings above: tables indexes\n"
                                   "1 check was fine; --verbose lists them.\n");
     buf_clear(&out);
     report_write_text(&r, /*verbose=*/true, &out);
