@@ -239,7 +239,7 @@ static enum err hold(struct alarms *a, struct store_session *s, struct errctx *e
     atomic_store_explicit(&a->send_until_mono_ms, held ? now_ms + ALARMS_LEASE_MS / 2 : INT64_MIN,
                           memory_order_relaxed);
     if (held && !a->held) {
-        log_info("alarm", "event=telling effect=\"this node tells of failures\"");
+        log_info("alarm", "event=telling effect=\"this node sends the alarms\"");
         recovery_reset(&a->recovery);
         offline_reset(&a->offline);
         lookout_reset(&a->lookout);
@@ -404,7 +404,7 @@ static void leave(struct alarms *a)
     store_give_session(a->opts.store, s);
     if (e)
         log_warn("alarm", "event=alarms_left error=%s effect=%s", log_quote(ec.text).s,
-                 log_quote("another node tells again what was told last").s);
+                 log_quote("another node may send the last message again").s);
     a->held = false;
 }
 

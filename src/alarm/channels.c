@@ -98,7 +98,7 @@ static struct kind_names name_kinds(int first, bool signing_alone, const char *b
 
 static enum err refuse_secret(struct errctx *ec, const char *where)
 {
-    return err_set(ec, ERR_INPUT, "%ssecret goes with %s: others sign nothing", where,
+    return err_set(ec, ERR_INPUT, "%ssecret is only for %s: other kinds do not sign messages", where,
                    name_kinds(0, /*signing_alone=*/true, ", ", " and ").text);
 }
 
@@ -123,7 +123,7 @@ static enum err check_target(enum channel_kind kind, const char *target, size_t 
                               : bad_word(ec, number, "a URL that begins with https:// or http:// must follow the '='");
     e = mail_list_parse(target, &list, ec);
     if (!e && (list.refused > 0 || list.count == 0))
-        e = bad_word(ec, number, "mail addresses between commas must follow the '='");
+        e = bad_word(ec, number, "mail addresses, separated by commas, must follow the '='");
     mail_list_fini(&list);
     return e;
 }
@@ -139,7 +139,7 @@ static enum err begin_channel(struct channel_list *list, enum channel_kind kind,
     if (e)
         return e;
     if (list->count == CHANNELS_MAX)
-        return err_set(ec, ERR_INPUT, "word %zu: that is channel %d, and %d are the most", number, CHANNELS_MAX + 1,
+        return err_set(ec, ERR_INPUT, "word %zu: this is channel %d; at most %d are allowed", number, CHANNELS_MAX + 1,
                        CHANNELS_MAX);
     for (size_t i = 0; i < list->count; i++)
         same += list->items[i].kind == kind;
@@ -222,7 +222,7 @@ static enum err add_to_channel(struct channel *c, const char *key, const char *v
         return e == ERR_INPUT ? err_wrap(ec, e, "word %zu", number) : e;
     }
     return alarm_is_name(value) ? replace(&c->name, value, ec)
-                                : bad_word(ec, number, "a name is letters, digits, '.', '_' and '-', 40 at most");
+                                : bad_word(ec, number, "a name has at most 40 letters, digits, '.', '_' and '-'");
 }
 
 static enum err take_word(struct channel_list *list, char *word, size_t number, struct errctx *ec)
@@ -233,9 +233,8 @@ static enum err take_word(struct channel_list *list, char *word, size_t number, 
     if (equals)
         *equals = '\0';
     if (!*value)
-        return bad_word(
-            ec, number,
-            "expected KIND=TARGET, secret=, groups=, tags=, quiet= or name=, with something behind the '='");
+        return bad_word(ec, number,
+                        "expected KIND=TARGET, secret=, groups=, tags=, quiet= or name=, with a value after the '='");
     for (int k = 0; k < CHANNEL_KIND_COUNT; k++)
         if (strcmp(word, channel_limits[k].name) == 0)
             return begin_channel(list, (enum channel_kind)k, value, number, ec);
@@ -244,7 +243,7 @@ static enum err take_word(struct channel_list *list, char *word, size_t number, 
         return err_set(ec, ERR_INPUT, "word %zu: expected %s=, secret=, groups=, tags=, quiet= or name=", number,
                        name_kinds(0, /*signing_alone=*/false, "=, ", "=, ").text);
     if (list->count == 0)
-        return bad_word(ec, number, "no channel stands before it");
+        return bad_word(ec, number, "there is no channel before it");
     return add_to_channel(&list->items[list->count - 1], word, value, number, ec);
 }
 
@@ -304,17 +303,17 @@ static enum err check_row(const struct channel_row *row, enum channel_kind *kind
                        name_kinds(CHANNEL_MAIL + 1, /*signing_alone=*/false, ", ", " or ").text);
     }
     if (!alarm_is_name(row->name))
-        return at_fault(field, "name", ec, "a name is letters, digits, '.', '_' and '-', 40 at most");
+        return at_fault(field, "name", ec, "a name has at most 40 letters, digits, '.', '_' and '-'");
     if (!is_url(row->target) || !is_word(row->target))
-        return at_fault(field, "url", ec, "url must begin with https:// or http:// and have no blank");
+        return at_fault(field, "url", ec, "url must begin with https:// or http:// and have no spaces");
     if (row->secret[0] && !channel_limits[*kind].signs) {
         *field = "secret";
         return refuse_secret(ec, "");
     }
     if (!is_word(row->secret))
-        return at_fault(field, "secret", ec, "secret must have no blank");
+        return at_fault(field, "secret", ec, "secret must not have spaces");
     if (!is_word(row->app_names))
-        return at_fault(field, "groups", ec, "app names have no blank");
+        return at_fault(field, "groups", ec, "app names must not have spaces");
     return ERR_OK;
 }
 
@@ -331,7 +330,7 @@ enum err channels_add(struct channel_list *list, const struct channel_row *row, 
         }
     }
     if (!e && list->count == CHANNELS_MAX)
-        e = err_set(ec, ERR_STATE, "there are %d channels, and more cannot be", CHANNELS_MAX);
+        e = err_set(ec, ERR_STATE, "there are %d channels, which is the maximum", CHANNELS_MAX);
     if (e)
         return e;
     c = (struct channel){.kind = kind,

@@ -23,7 +23,7 @@ struct client {
 
 /* ---- life -------------------------------------------------------------------------------------------------- */
 
-#define NO_MAIL_HOST "spring.mail.host is no name or address of a host"
+#define NO_MAIL_HOST "spring.mail.host is not a host name or an IP address"
 
 /* Nothing in it ends the host of a URL. */
 static bool is_host(const char *host)
@@ -58,7 +58,7 @@ static enum err learn_host(struct client *c, struct errctx *ec)
     if (!e && !strstr(c->password ? "smtp smtps" : "http https", c->host.scheme))
         e = ERR_INPUT;
     if (e == ERR_INPUT)
-        return err_set(ec, e, "%s", c->password ? NO_MAIL_HOST : "that is no URL of http or https");
+        return err_set(ec, e, "%s", c->password ? NO_MAIL_HOST : "this is not an http or https URL");
     if (e)
         return err_set(ec, e, "out of memory for a client");
     if (c->guarded && c->host.is_ip && !may_call(c->host.name))

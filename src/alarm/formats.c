@@ -227,7 +227,7 @@ static enum client_outcome judge_code(const struct buf *answer, struct errctx *e
     enum client_outcome outcome = CLIENT_REFUSED;
     struct json_object *value = NULL;
 
-    err_set(ec, ERR_INPUT, "the answer has no code: is this the URL of that kind of receiver?");
+    err_set(ec, ERR_INPUT, "the answer has no code: is this the URL of a receiver of this kind?");
     for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
         if (!json_object_is_type(root, json_type_object) || !json_object_object_get_ex(root, codes[i], &value))
             continue;

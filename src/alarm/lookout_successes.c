@@ -10,7 +10,7 @@
 #define RUNS_MORE 1000 /* ... and where all of them failed */
 #define MORE_MAX 50    /* such jobs in a turn */
 
-/* The zone of a job; NULL: there is no such zone, and nothing is said of it. */
+/* The zone of a job; NULL: there is no such time zone, and nothing is said of it. */
 static const struct zone *find_zone(struct lookout *w, const char *name)
 {
     struct errctx ec = {{0}};
@@ -73,7 +73,7 @@ static void note(struct lookout *w, const struct watch_item *item, bool looked_u
         lookout_note(w, success, WATCH_NO_SUCCESS, item->job_id, 0, "no success for %" PRId64 " s",
                      item->limits.success_s);
     if (looked_up || done == VERDICT_GOOD)
-        lookout_note(w, done, WATCH_NOT_DONE, item->job_id, 0, "no success of the day by %02d:%02d",
+        lookout_note(w, done, WATCH_NOT_DONE, item->job_id, 0, "no run has succeeded today by %02d:%02d",
                      item->limits.done_minute / 60, item->limits.done_minute % 60);
 }
 
@@ -86,7 +86,7 @@ static enum err look_up(struct lookout *w, struct store_session *s, const int64_
     if (!e && !indexed && !w->blind_told) {
         w->blind_told = true;
         log_warn("alarm", "event=watch_blind effect=%s",
-                 log_quote("xxl_job_log has no index on job_id: nothing is told of jobs without a success").s);
+                 log_quote("xxl_job_log has no index on job_id: no alarm is sent for jobs without a success").s);
     }
     if (!e && !indexed)
         return err_set(ec, ERR_NOTFOUND, "no index");

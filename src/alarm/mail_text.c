@@ -132,7 +132,7 @@ static void put_table(struct buf *out, const struct alarm_facts *a, bool failed)
 {
     buf_puts(out, "<table border=\"1\" cellpadding=\"4\" style=\"border-collapse:collapse\">\n"
                   "<tr><td><b>group</b></td><td>");
-    put_html(out, a->group_name ? a->group_name : "(the group is gone)");
+    put_html(out, a->group_name ? a->group_name : "(the group was deleted)");
     put_row(out, "job");
     buf_put_int(out, a->job_id);
     put_row(out, "description");
@@ -157,7 +157,7 @@ void mail_put_body(struct buf *out, const struct alarm_facts *facts, const char 
     buf_puts(out, "</p>\n");
     if (facts) {
         put_table(out, facts, failed);
-        put_row(out, "told by");
+        put_row(out, "sent by");
         put_html(out, node_name);
         buf_puts(out, "</td></tr>\n</table>");
     }

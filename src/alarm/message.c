@@ -22,9 +22,9 @@
 #define TITLE_BUILT_IN "{event}: {job} (log {log})"
 #define TEXT_BUILT_IN                                                                                                  \
     "group: {group} ({app})\njob: {job_id} {job}\nlog: {log}, triggered {time}\ncode: {code}\nreason: {reason}\n"      \
-    "told by: {node}\n{link}"
+    "sent by: {node}\n{link}"
 #define TEXT_RECOVERED                                                                                                 \
-    "group: {group} ({app})\njob: {job_id} {job}\nlog: {log}, triggered {time}\ntold by: {node}\n{link}"
+    "group: {group} ({app})\njob: {job_id} {job}\nlog: {log}, triggered {time}\nsent by: {node}\n{link}"
 
 const char *alarm_event_name(enum alarm_event event)
 {
@@ -197,7 +197,7 @@ struct message *message_create_job(const struct wording *wording, enum alarm_eve
     m->count = count;
     m->code = facts->trigger_code == CODE_OK || !failed ? facts->handle_code : facts->trigger_code;
     m->job_name = copy_fitted(facts->job_name, NAME_MAX_BYTES);
-    m->group_name = copy_fitted(facts->group_name ? facts->group_name : "(the group is gone)", NAME_MAX_BYTES);
+    m->group_name = copy_fitted(facts->group_name ? facts->group_name : "(the group was deleted)", NAME_MAX_BYTES);
     m->app_name = copy_fitted(facts->app_name, NAME_MAX_BYTES);
     m->time = copy_fitted(facts->time, NAME_MAX_BYTES);
     m->link = make_link(wording, facts->job_id);
@@ -249,7 +249,7 @@ static struct message *create_plain(const struct wording *wording, enum alarm_ev
     struct message *m = begin(wording, event);
     struct buf html = {0};
 
-    buf_puts(text, "told by: ");
+    buf_puts(text, "sent by: ");
     text_put_utf8(text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
     if (!m) {
         buf_fini(title);
@@ -283,7 +283,7 @@ struct message *message_create_offline(const struct wording *wording, const char
         buf_printf(&title, "Executor%s offline: ", gone > 1 ? "s" : "");
     text_put_utf8(&title, app, strlen(app), NAME_MAX_BYTES);
     if (gone > 0) {
-        buf_printf(&text, "No sign of life for 90 s from %zu address%s:\n", gone, gone > 1 ? "es" : "");
+        buf_printf(&text, "No heartbeat for 90 s from %zu address%s:\n", gone, gone > 1 ? "es" : "");
         text_put_utf8(&text, addresses, strlen(addresses), TEXT_MAX_BYTES / 2);
     }
     if (left > 0)
@@ -376,7 +376,7 @@ struct message *message_create_test(const struct wording *wording, const char *a
 {
     struct buf title = {0}, text = {0};
 
-    buf_puts(&title, "Test of shardwheel's alarms");
+    buf_puts(&title, "Test of the alarms of shardwheel");
     buf_puts(&text, "This is a test: nothing has failed.\n");
     return create_plain(wording, ALARM_EVENT_TEST, &(struct plain){.app = app}, &title, &text);
 }

@@ -109,7 +109,7 @@ enum err offline_note(struct offline *o, struct executor_beats *beats, int64_t n
     *beats = (struct executor_beats){0};
     o->before_ms = now_ms;
     o->begun = true;
-    return failed ? err_set(ec, ERR_NOMEM, "out of memory for executors that are gone") : ERR_OK;
+    return failed ? err_set(ec, ERR_NOMEM, "out of memory for offline executors") : ERR_OK;
 }
 
 bool offline_take(struct offline *o, int64_t now_ms, int64_t quiet_ms, struct offline_app *out)

@@ -17,7 +17,7 @@ static enum err create_mail(struct outlets *o, const struct alarms_opts *opts, c
 
     if (!mail_is_address(opts->mail.from)) {
         log_warn("alarm", "event=mails_off why=%s effect=%s",
-                 log_quote("spring.mail.from (or spring.mail.username where that is empty) is no address").s,
+                 log_quote("spring.mail.from (or spring.mail.username where that is empty) is not an address").s,
                  log_quote("no alarm is sent by mail").s);
         return ERR_OK;
     }

@@ -249,7 +249,7 @@ static void try(struct receiver *r, struct parcel_list *list)
     case CLIENT_AWAY:
         if (r->failures == 1 && !r->opts.once)
             log_warn("alarm", "event=receiver_away channel=%s error=%s effect=%s", name, log_quote(ec.text).s,
-                     log_quote("tried again; after a minute a message to it counts as failed").s);
+                     log_quote("tried again; messages that have waited a minute count as failed").s);
         put_back(r, list, ec.text);
         break;
     }
@@ -264,7 +264,7 @@ static void run(void *arg)
         if (!r->opts.may_send || r->opts.may_send(r->opts.arg))
             try(r, &list);
         else
-            end_list(r, &list, false, true, "another node tells");
+            end_list(r, &list, false, true, "another node sends the alarms");
     }
     mutex_lock(&r->lock);
     STAILQ_CONCAT(&list, &r->queue);

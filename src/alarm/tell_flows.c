@@ -33,7 +33,7 @@ static void put_reason(struct buf *out, enum alarm_event event, const struct flo
 
     buf_puts(out, "");
     if (event == ALARM_EVENT_FLOW_LATE && flow)
-        buf_printf(out, "it is not over after %" PRId64 " s", flow_get_settings(flow)->deadline_s);
+        buf_printf(out, "it has not ended after %" PRId64 " s", flow_get_settings(flow)->deadline_s);
     else if (event == ALARM_EVENT_FLOW_FAILED && alarm->why[0])
         buf_puts(out, alarm->why);
     else if (event == ALARM_EVENT_FLOW_FAILED && has_step)

@@ -41,7 +41,7 @@ enum err template_check(const char *text, struct errctx *ec)
             buf_printf(&known, "%s{%s}", i ? " " : "", words[i].word);
         err_set(ec, ERR_INPUT, "character %zu: %s %.40s; there are %s, and {{ for a brace",
                 utf8_count(text, (size_t)(p - text), /*utf16=*/false) + 1,
-                p[1 + len] == '}' ? "unknown placeholder" : "a brace without its other", p,
+                p[1 + len] == '}' ? "unknown placeholder" : "a brace without the other one", p,
                 buf_failed(&known) ? "" : known.data);
         buf_fini(&known);
         return ERR_INPUT;

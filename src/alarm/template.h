@@ -21,7 +21,7 @@
     X(reason, "why, as text")                                                                                          \
     X(time, "when it was triggered, as the console shows it")                                                          \
     X(count, "how many failures the message stands for")                                                               \
-    X(node, "name of the node that tells")                                                                             \
+    X(node, "name of the node that sends the message")                                                                 \
     X(link, "the job's log in the console, where shardwheel.alarm.link is set")
 
 struct template_values {

@@ -76,14 +76,14 @@ static void tell_why_none(struct chooser *c, int64_t floor, int64_t now_mono_ms)
 
         if (f->takes_writes && is_recent(&c->list[i], now_mono_ms))
             len += (size_t)snprintf(c->why + len, sizeof c->why - len,
-                                    "%scandidate %zu (%s) takes writes and knows generation %" PRId64
+                                    "%scandidate %zu (%s) accepts writes and has generation %" PRId64
                                     " only, where %" PRId64 " was in use",
                                     len ? "; " : "", i + 1, f->server, f->generation, floor);
         else if (c->count == 1)
-            len += (size_t)snprintf(c->why, sizeof c->why, "%s", f->why[0] ? f->why : "not looked at yet");
+            len += (size_t)snprintf(c->why, sizeof c->why, "%s", f->why[0] ? f->why : "not checked yet");
         else
             len += (size_t)snprintf(c->why + len, sizeof c->why - len, "%scandidate %zu: %s", len ? "; " : "", i + 1,
-                                    f->why[0] ? f->why : "not looked at yet");
+                                    f->why[0] ? f->why : "not checked yet");
     }
 }
 
@@ -210,7 +210,7 @@ static void plan_alone(struct chooser *c, int64_t now_mono_ms, struct plan *out)
         return;
     }
     if (c->used >= 0)
-        stop(c, "the server does not answer or takes no writes, and another one does", out);
+        stop(c, "the server does not answer or does not accept writes, and another one does", out);
     raise_on(c, best, floor + 1, now_mono_ms, out);
 }
 
@@ -259,8 +259,7 @@ static void propose(struct chooser *c, const struct sight *sight, int64_t floor,
         return;
     }
     if (newest >= GENERATION_MAX - 1) {
-        snprintf(c->why, sizeof c->why, "no generation follows %" PRId64 ", which stands in shardwheel_primary",
-                 newest);
+        snprintf(c->why, sizeof c->why, "no generation follows %" PRId64 ", which is in shardwheel_primary", newest);
         return;
     }
     out->proposes = true;
@@ -289,7 +288,7 @@ static bool carry_out(struct chooser *c, const struct sight *sight, int index, i
         agreed_is_acknowledged(a, d->generation, now_mono_ms, sight->timeout_ms, &who)) {
         raise_on(c, index, d->generation, now_mono_ms, out);
     } else {
-        snprintf(c->why, sizeof c->why, "waiting until %s uses the server of before no more", who);
+        snprintf(c->why, sizeof c->why, "waiting until %s no longer uses the previous server", who);
     }
     return true;
 }
@@ -324,7 +323,8 @@ static void plan_agreed(struct chooser *c, const struct sight *sight, int64_t no
     if (!is_bad_for_long(c, now_mono_ms))
         return;
     if (agreed_is_fine_elsewhere(sight->agreed, d->generation)) {
-        snprintf(c->why, sizeof c->why, "another node works with %s, which no candidate leads to from here", d->server);
+        snprintf(c->why, sizeof c->why, "another node uses %s, which this node can reach by none of its candidates",
+                 d->server);
         return;
     }
     propose(c, sight, d->base, now_mono_ms, out);
@@ -336,7 +336,7 @@ static void plan_in_cluster(struct chooser *c, const struct sight *sight, int64_
     const struct decision *d = &a->decision;
 
     if (c->used >= 0 && !c->is_galera && now_mono_ms >= sight->lease_mono_ms) {
-        stop(c, "ZooKeeper is out of sight: another server may have been agreed on", out);
+        stop(c, "ZooKeeper is unavailable: the nodes may have agreed on another server", out);
         return;
     }
     if (!a->is_fresh || !a->session_id) {
@@ -346,7 +346,7 @@ static void plan_in_cluster(struct chooser *c, const struct sight *sight, int64_
     }
     if (c->used >= 0 &&
         (d->generation > c->generation || (d->generation == c->generation && strcmp(d->server, c->server) != 0)))
-        stop(c, "the nodes go over to another server", out);
+        stop(c, "the nodes change to another server", out);
     c->known = greater(c->known, d->generation);
     if (d->generation != c->decided) { /* it has its own time */
         c->decided = d->generation;

@@ -15,7 +15,7 @@ enum err chooser_init(struct chooser *c, size_t count, bool in_cluster, const ch
                           .bad_mono_ms = INT64_MAX,
                           .raising_mono_ms = INT64_MAX};
     snprintf(c->name, sizeof c->name, "%s", name);
-    snprintf(c->why, sizeof c->why, "none was looked at yet");
+    snprintf(c->why, sizeof c->why, "none was checked yet");
     c->list = calloc(count, sizeof *c->list);
     return c->list ? ERR_OK : ERR_NOMEM;
 }

@@ -119,7 +119,8 @@ static void settle_seat(struct engine *e, int shard, int64_t now_mono_ms)
     s->list_needed = 0;
     if (s->confirmed) {
         s->confirmed = false;
-        log_warn("coord", "event=ticket_gone shard=%d serial=%" PRIu64 " hint=\"somebody deleted it; contending anew\"",
+        log_warn("coord",
+                 "event=ticket_gone shard=%d serial=%" PRIu64 " hint=\"somebody deleted it; it is created again\"",
                  shard, s->grant.serial);
     }
     if (s->grant.wish != COORD_NOT_OURS && s->lock.state == TICKET_WAITING) {

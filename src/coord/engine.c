@@ -187,7 +187,7 @@ static void log_refusal(struct engine *e, const char *what, const char *error_te
     log_error(
         "coord",
         "event=refused what=\"%s\" base_path=%s text=%s hint=\"this client needs the rights to create, read, write "
-        "and delete below that path; repeated every second\"",
+        "and delete below that path; tried again every second\"",
         what, log_quote(e->base_path).s, log_quote(error_text ? error_text : "").s);
 }
 
@@ -199,8 +199,9 @@ static void on_member_answer(struct engine *e, const struct zk_answer *answer, i
         return;
     if (e->member.state == MEMBER_TAKEN && before == MEMBER_CHECKING)
         log_warn("coord",
-                 "event=name_taken node=%s owner=0x%" PRIx64 " hint=\"another session has this node's name; it is "
-                 "asked for every second; a node just ended is gone within its session timeout\"",
+                 "event=name_taken node=%s owner=0x%" PRIx64
+                 " hint=\"another session has the name of this node; tried again every second; the name of a node that "
+                 "has just ended is free after its session timeout\"",
                  log_quote(e->node_name).s, (uint64_t)answer->owner);
     if (e->member.state == MEMBER_PRESENT && before != MEMBER_PRESENT)
         log_info("coord", "event=joined node=%s", log_quote(e->node_name).s);
@@ -271,7 +272,7 @@ static void act(struct engine *e, int64_t now_mono_ms)
     }
     e->member.deleted = false;
     if (missing && e->path_refused)
-        log_refusal(e, "the folders, which are not there", e->path_refused, now_mono_ms);
+        log_refusal(e, "the parent znodes, which do not exist", e->path_refused, now_mono_ms);
     e->paths_wanted |= missing;
     if (e->paths_wanted && now_mono_ms >= e->paths_retry_mono_ms) {
         e->path_refused = NULL;

@@ -78,8 +78,8 @@ void guard_note_claim(struct guard *g, enum err e)
         atomic_exchange_explicit(&g->refusing, refused, memory_order_relaxed) == refused)
         return;
     if (refused)
-        log_warn("schedule", "event=planning_held_up why=\"no node holds Java admins off at present\" "
-                             "effect=\"nothing is planned until one does; what is planned goes out\"");
+        log_warn("schedule", "event=planning_held_up why=\"no node keeps Java admins on standby at the moment\" "
+                             "effect=\"nothing is planned until one does; planned fires are sent\"");
     else
         log_info("schedule", "event=planning_goes_on");
 }
@@ -94,7 +94,7 @@ bool guard_may_end(struct guard *g)
              (!g->other_held_mono_ms || now - g->other_held_mono_ms < OVERLAP_MS);
     mutex_unlock(&g->lock);
     if (needed && !g->is_keeping)
-        log_info("coord", "event=guard_kept why=\"other nodes rely on it and wait for their own\"");
+        log_info("coord", "event=guard_kept why=\"other nodes rely on it and wait for their own guard\"");
     g->is_keeping = needed;
     return !needed;
 }
@@ -180,7 +180,7 @@ static enum err look_after_request(struct guard *g, struct errctx *ec)
     if (!e)
         e = store_check_asking(g->book, g->incarnation, g->connection, &alive, ec);
     if (e == ERR_OK && !alive)
-        return err_set(ec, ERR_LOST, "the session that asks for the guard is gone");
+        return err_set(ec, ERR_LOST, "the session that asks for the guard has ended");
     if (e)
         note_failure(g, ec); /* the request stands all the same */
     return ERR_OK;
@@ -202,7 +202,7 @@ static enum err wait_for_row(struct guard *g, int64_t *proven_ms, struct errctx 
         if (clock_mono_ms(g->clock) < look)
             continue;
         if (!told)
-            log_info("coord", "event=guard_waits why=\"a Java admin is before us\"");
+            log_info("coord", "event=guard_waits why=\"a Java admin is before this node\"");
         told = true;
         e = look_after_request(g, ec);
         if (e)
@@ -247,7 +247,7 @@ static bool give_way(struct guard *g)
         return false;
     }
     log_info("coord",
-             "event=guard_gives_way why=\"somebody waits to change or rebuild xxl_job_lock\" "
+             "event=guard_gives_way why=\"another session waits to change xxl_job_lock\" "
              "effect=\"asked for again in %d s\"",
              OVERLAP_MS / 1000);
     set_held(g, false);

@@ -39,7 +39,7 @@ void primary_set_changed(struct primary *p, void (*changed)(void *arg, int64_t g
 /* Of one server there is nothing to agree on: most often its name or the password is wrong. */
 static const char *say_none(const struct primary *p)
 {
-    return hosts_count(p->hosts) > 1 ? "no database server is agreed on" : "it cannot be used";
+    return hosts_count(p->hosts) > 1 ? "the nodes have not agreed on a database server" : "it cannot be used";
 }
 
 bool primary_is_healthy(struct primary *p, char why[PRIMARY_WHY_MAX])
@@ -195,8 +195,8 @@ static void tell_of_trouble(struct primary *p, int64_t now_mono_ms)
     p->told_gone = gone;
     if (c->second >= 0 && c->second != p->told_second)
         log_error("coord",
-                  "event=second_primary host=%s port=%d server=%s effect=\"it is not used, and what is written there "
-                  "is lost: make it read-only\"",
+                  "event=second_primary host=%s port=%d server=%s effect=\"it is not used, and writes to it are lost: "
+                  "make it read-only\"",
                   hosts_get_address(p->hosts, c->second).host, hosts_get_address(p->hosts, c->second).port,
                   log_quote(c->list[c->second].facts.server).s);
     if (chooser_is_fine(c))
@@ -205,7 +205,7 @@ static void tell_of_trouble(struct primary *p, int64_t now_mono_ms)
         p->told_none_mono_ms = now_mono_ms - TELL_AGAIN_MS + 2 * CHOOSER_GONE_MS; /* not of a passing one */
     } else if (now_mono_ms >= p->told_none_mono_ms + TELL_AGAIN_MS) {
         p->told_none_mono_ms = now_mono_ms;
-        log_warn("coord", "event=primary_none text=%s effect=\"looked for until there is one\"", log_quote(c->why).s);
+        log_warn("coord", "event=primary_none text=%s effect=\"tried again until there is one\"", log_quote(c->why).s);
     }
 }
 
@@ -351,8 +351,9 @@ enum err primary_start(struct primary *p, struct errctx *ec)
     enum err e;
 
     if (hosts_count(p->hosts) > 1 && !p->servers)
-        log_warn("coord", "event=primary_alone effect=\"another standalone node that writes to another one of these "
-                          "servers cannot be kept out\"");
+        log_warn(
+            "coord",
+            "event=primary_alone effect=\"another standalone node on another one of these servers is not noticed\"");
     hosts_manage(p->hosts, note_trouble, p);
     e = worker_start(&p->candidates, "candidates", work, NULL, p, ec);
     if (!e)

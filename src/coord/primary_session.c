@@ -73,7 +73,7 @@ static void follow_state(struct primary *p, int64_t now_mono_ms)
     if (p->is_connected && p->is_lent && now_mono_ms >= p->lease_mono_ms)
         state = ZK_EXPIRED;
     if (state == ZK_EXPIRED || state == ZK_BROKEN) {
-        log_warn("coord", "event=primary_session_ended effect=\"begun anew\"");
+        log_warn("coord", "event=primary_session_ended effect=\"a new session begins\"");
         primary_close_session(p, now_mono_ms);
         p->reopen_mono_ms = now_mono_ms + (state == ZK_BROKEN ? REOPEN_MS : 0);
         return;

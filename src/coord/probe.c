@@ -81,7 +81,7 @@ static enum err open_sessions(struct prober *p, char *list, struct coord_probe *
         e = zk_open(&opts, &p->zk[out->count], &why);
         if (e == ERR_NOMEM)
             return err_set(ec, e, "%s", why.text);
-        snprintf(server->error, sizeof server->error, "%.199s", e ? why.text : "no session came about");
+        snprintf(server->error, sizeof server->error, "%.199s", e ? why.text : "no session was created");
         out->count++;
     }
     return ERR_OK;

@@ -53,7 +53,7 @@ static bool begin(struct standalone *s, struct coord_news *news)
         e = take_lock(s, &ec);
     }
     if (e == ERR_BUSY)
-        err_set(&ec, e, "another standalone node works on this database");
+        err_set(&ec, e, "another standalone node uses this database");
     coord_end_start(c, e, &ec);
     if (e)
         return false;
@@ -78,7 +78,8 @@ static void check_lock(struct standalone *s)
         s->session = NULL;
     }
     if (!s->lost)
-        log_warn("coord", "event=standalone_lock_lost text=%s hint=\"what is granted stays granted; taking it again\"",
+        log_warn("coord",
+                 "event=standalone_lock_lost text=%s hint=\"this node keeps its shards; the lock is taken again\"",
                  log_quote(e ? ec.text : "the session does not have it any more").s);
     s->lost = true;
     e = take_lock(s, &ec);
@@ -94,7 +95,7 @@ static void check_lock(struct standalone *s)
         if (!s->foreign && now - s->foreign_since_mono_ms > FOREIGN_MS) {
             s->foreign = true;
             log_error("coord",
-                      "event=standalone_lock_foreign shards=%d hint=\"another standalone node works on this database: "
+                      "event=standalone_lock_foreign shards=%d hint=\"another standalone node uses this database: "
                       "stop one of the two\"",
                       s->c->opts.shards);
         }

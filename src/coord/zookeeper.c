@@ -59,7 +59,7 @@ static void open_session(struct provider *p, int64_t now_mono_ms)
         p->zk = NULL;
         p->reopen_mono_ms = now_mono_ms + REOPEN_MS;
         keep_start_reason(c, &ec);
-        log_warn("coord", "event=open_failed text=%s hint=\"repeated every second\"", log_quote(ec.text).s);
+        log_warn("coord", "event=open_failed text=%s hint=\"tried again every second\"", log_quote(ec.text).s);
     }
 }
 
@@ -109,28 +109,27 @@ static void follow_state(struct provider *p, int64_t now_mono_ms)
             p->lost_mono_ms = now_mono_ms;
             engine_set_connected(p->engine, false, 0);
             counters_add(p->c->counters, COUNTER_COORD_DISCONNECTS, 1);
-            log_warn(
-                "coord",
-                "event=disconnected from=%s servers=%s hint=\"that server ended the connection or is silent; what is "
-                "granted stays granted; reconnecting\"",
-                p->server.text, p->c->servers);
+            log_warn("coord",
+                     "event=disconnected from=%s servers=%s hint=\"that server ended the connection or is silent; this "
+                     "node keeps its shards and reconnects\"",
+                     p->server.text, p->c->servers);
         }
         /* The library waits for ever; the server does not. */
         if (p->was_connected && !p->lease_over && now_mono_ms - p->lost_mono_ms > p->timeout_ms) {
             p->lease_over = true;
             log_warn("coord",
-                     "event=lease_over away_ms=%" PRId64 " hint=\"other nodes may take our shards; the database "
-                     "decides who writes\"",
+                     "event=lease_over away_ms=%" PRId64
+                     " hint=\"other nodes may take the shards of this node; the database decides who writes\"",
                      now_mono_ms - p->lost_mono_ms);
         }
         return;
     case ZK_EXPIRED:
-        log_warn("coord", "event=session_expired hint=\"contending anew for what is ours\"");
+        log_warn("coord", "event=session_expired hint=\"this node competes for its shards again\"");
         close_session(p, now_mono_ms);
         return;
     case ZK_BROKEN:
         log_error("coord",
-                  "event=session_broken servers=%s hint=\"the server does not accept this client; repeated every "
+                  "event=session_broken servers=%s hint=\"the server does not accept this client; tried again every "
                   "second\"",
                   p->c->servers);
         close_session(p, now_mono_ms);

@@ -37,10 +37,10 @@ void node_apply(struct node *node, const struct config *config)
 
     node->config = config;
     if (node_set_access(node, config, &ec) != ERR_OK)
-        log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
+        log_error("main", "event=tls_kept error=%s effect=\"calls to https executors use the old files\"",
                   log_quote(ec.text).s);
     if (admin_set_config(node->admin, config, &ec) != ERR_OK)
-        log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
+        log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the old settings\"",
                   log_quote(ec.text).s);
     node_follow_tls(node, /*now=*/true);
     weak_watch_poke(node->weak_watch);

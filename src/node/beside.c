@@ -25,8 +25,8 @@ static enum err find_live(struct node *node, struct store_session *s, struct err
     for (size_t i = 0; i < count && !e; i++) {
         if (!node_is_silent(&rows[i], now_ms) && strcmp(rows[i].node, node->name) != 0)
             e = err_set(ec, ERR_BUSY,
-                        "node %s works on this database, and this one is to stand alone: set "
-                        "shardwheel.zookeeper.servers as it is there, or stop that node first",
+                        "node %s uses this database, and this node is standalone: set shardwheel.zookeeper.servers as "
+                        "on that node, or stop that node first",
                         rows[i].node);
     }
     free(rows);
@@ -41,8 +41,7 @@ static enum err find_standalone(struct store_session *s, struct errctx *ec)
     if (!e && used)
         e = err_set(
             ec, ERR_BUSY,
-            "a standalone node works on this database: set shardwheel.zookeeper.servers for it, too, or stop it "
-            "first");
+            "a standalone node uses this database: set shardwheel.zookeeper.servers for it too, or stop it first");
     return e;
 }
 

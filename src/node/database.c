@@ -40,7 +40,7 @@ static enum err install(struct node *node, void (*report)(void *arg, const char 
     if (!e && password)
         e = node_propose_token(node->config, ec);
     if (password) {
-        printf("The console's user is 'admin' with the password '%s'. It is shown this once only.\n", password);
+        printf("The console's user is 'admin' with the password '%s'. It is shown only this time.\n", password);
         fflush(stdout);
     }
     free(password);
@@ -88,7 +88,7 @@ static enum err init_shards(struct node *node, struct store_session *s, struct e
     if (e)
         return err_wrap(ec, e, "shardwheel.shards");
     if (node->shards != configured)
-        log_warn("main", "event=shards_differ configured=%d cluster=%d effect=\"the cluster's number is used\"",
+        log_warn("main", "event=shards_differ configured=%d cluster=%d effect=\"the number of the cluster is used\"",
                  configured, node->shards);
     return ERR_OK;
 }
@@ -97,8 +97,9 @@ static enum err init_shards(struct node *node, struct store_session *s, struct e
 static void log_synonym(const char *what, const char *own, const char *recorded)
 {
     if (recorded[0] && strcmp(own, recorded) != 0)
-        log_info("main", "event=zone_synonym of=%s node=%s cluster=%s effect=\"the same offsets: both are fine\"", what,
-                 own, recorded);
+        log_info("main",
+                 "event=zone_synonym of=%s node=%s cluster=%s effect=\"both have the same offsets: nothing to do\"",
+                 what, own, recorded);
     if (!recorded[0])
         log_warn("main", "event=zone_unnamed of=%s effect=\"nodes with another zone are not noticed: set TZ\"", what);
 }
@@ -151,8 +152,10 @@ static enum err check_trials(struct node *node, struct errctx *ec)
         const struct trial_fault *fault = &trials.faults[i];
 
         if (is_needed(node, fault->trial))
-            return err_set(ec, ERR_STATE, "%s To mend it: %s. No node starts before", fault->what, fault->change);
-        log_warn("store", "event=named_locks_absent what=%s effect=\"no node on this server can hold Java admins off\"",
+            return err_set(ec, ERR_STATE, "%s To correct it: %s. No node starts before that", fault->what,
+                           fault->change);
+        log_warn("store",
+                 "event=named_locks_absent what=%s effect=\"no node on this server can keep Java admins on standby\"",
                  log_quote(fault->what).s);
     }
     return e;
@@ -164,8 +167,8 @@ static void tell_galera(const struct node *node, struct store_session *s)
     if (!store_is_galera(s))
         return;
     if (node->config->java_guard)
-        log_warn("store", "event=galera_guard effect=\"the lock that holds Java admins off ends at its member: they "
-                          "must use the same database server as the nodes\"");
+        log_warn("store", "event=galera_guard effect=\"the lock that keeps Java admins on standby is valid on one "
+                          "member only: they must use the same database server as the nodes\"");
     if (node->config->coordination != CONFIG_COORDINATION_ZOOKEEPER)
         log_warn("store", "event=galera_standalone effect=\"a second standalone node at another member of the "
                           "cluster is not noticed: start one only, or use ZooKeeper\"");

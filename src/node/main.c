@@ -92,7 +92,7 @@ static struct config *reload(struct node *node, struct config *current, int argc
     if (config_reload(current, argc, argv, environ, &fresh, &ec) || weak_check_strict(fresh, &ec) ||
         outside_check_config(fresh, &ec)) {
         config_destroy(fresh);
-        log_error("config", "event=reload_refused error=%s effect=\"the settings stay as they are\"",
+        log_error("config", "event=reload_refused error=%s effect=\"the old settings stay in use\"",
                   log_quote(ec.text).s);
         watchdog_tell("READY=1");
         return current;
@@ -174,7 +174,7 @@ static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node),
         }
         sig = next_signal(set);
         if (sig == SIGTERM || sig == SIGINT) {
-            log_warn("main", "event=second_signal effect=\"stops at once\"");
+            log_warn("main", "event=second_signal effect=\"the node stops at once\"");
             return false;
         }
     }
@@ -184,13 +184,13 @@ static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node),
 /* Hands the shards over, then waits until nobody needs our guard. */
 static void drain(struct node *node, struct watchdog *watchdog, const sigset_t *set)
 {
-    watchdog_set_status(watchdog, "stopping: hands its shards over");
+    watchdog_set_status(watchdog, "stopping: handing over its shards");
     if (wait_for_node(node, node_drain, STOP_DRAIN_MS,
-                      "event=drain_timeout effect=\"shards that were not handed over are taken by others\"", set)) {
-        watchdog_set_status(watchdog, "stopping: holds Java admins off until another node does");
-        (void)wait_for_node(node, node_may_end_guard, GUARD_MS,
-                            "event=guard_timeout effect=\"Java admins may plan before the other nodes hold them off\"",
-                            set);
+                      "event=drain_timeout effect=\"other nodes take the shards that were not handed over\"", set)) {
+        watchdog_set_status(watchdog, "stopping: keeping Java admins on standby until another node does");
+        (void)wait_for_node(
+            node, node_may_end_guard, GUARD_MS,
+            "event=guard_timeout effect=\"Java admins may plan before another node keeps them on standby\"", set);
     }
 }
 
@@ -245,7 +245,7 @@ static int run(struct config *config, int argc, char **argv)
     if (status == EXIT_SUCCESS)
         drain(node, watchdog, &set);
     watchdog_stop(watchdog);
-    watchdog_tell("STATUS=stopping: waits for what is under way");
+    watchdog_tell("STATUS=stopping: waiting for what is in progress");
     node_stop(node);
     log_info("main", "event=stopped");
     if (config != first)

@@ -113,7 +113,7 @@ static enum err create_oidc(struct node *node, struct errctx *ec)
     bool wanted = oidc_load_opts(node->config, &opts);
 
     if ((wanted || node->directory) && str_is_blank(node->config->login_mapping))
-        log_warn("admin", "event=login_mapping_empty effect=\"whoever comes by OpenID Connect or LDAP is refused\"");
+        log_warn("admin", "event=login_mapping_empty effect=\"all logins by OpenID Connect or LDAP are refused\"");
     return wanted ? oidc_create(&opts, node->resolver, node->clock, &node->oidc, ec) : ERR_OK;
 }
 

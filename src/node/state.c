@@ -33,7 +33,7 @@ bool node_is_healthy(struct node *node, char why[NODE_WHY_MAX])
     int64_t since_ms;
 
     if (watch_find_stuck(node->watch, thread, &since_ms)) {
-        snprintf(why, NODE_WHY_MAX, "thread %s is stuck: nothing was heard of it for %" PRId64 " s", thread,
+        snprintf(why, NODE_WHY_MAX, "thread %s is stuck: it made no progress for %" PRId64 " s", thread,
                  since_ms / 1000);
         return false;
     }
@@ -42,7 +42,7 @@ bool node_is_healthy(struct node *node, char why[NODE_WHY_MAX])
         return false;
     }
     if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
-        reason = "the database is away";
+        reason = "the database is unavailable";
     else if (schedule_is_healthy(node->schedule, &reason))
         return true;
     snprintf(why, NODE_WHY_MAX, "%s", reason);

@@ -70,7 +70,7 @@ static void tell_going_back(struct node *node)
                  " planned=%" PRId64 " time_zones=%" PRId64 " fixed_delays=%" PRId64 " validities=%" PRId64
                  " retry_waits=%" PRId64 " holds=%" PRId64 " resends=%" PRId64 " retentions=%" PRId64
                  " watches=%" PRId64 " flow_runs=%" PRId64 " flows=%" PRId64 " strong_passwords=%" PRId64
-                 " effect=\"a Java admin that takes over does not do these; shardwheelctl going-back has the words\"",
+                 " effect=\"a Java admin will not do these; shardwheelctl going-back explains them\"",
                  g.later.kind[TRIGGER_RETRY].count,
                  g.later.kind[TRIGGER_MANUAL].count + g.later.kind[TRIGGER_API].count,
                  g.later.kind[TRIGGER_PARENT].count, g.later.held.count, g.later.planned, g.time_zones, g.fixed_delays,
@@ -140,7 +140,7 @@ void node_stop(struct node *node)
     }
     if (node->dispatch &&
         !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
-        log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
+        log_error("main", "event=results_left count=%zu effect=\"the next owner ends them as delivery unknown\"",
                   dispatch_count_open(node->dispatch));
     /* Before dispatch: of children that callbacks make from the drain on, each row says that this node is stopping. */
     if (node->admin)

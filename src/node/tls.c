@@ -71,7 +71,7 @@ void node_follow_tls(struct node *node, bool now)
         break;
     case TLS_RELOADED: tell_loaded(node); break;
     case TLS_KEPT:
-        log_error("http", "event=certificate_kept error=%s effect=\"the former certificate is still shown\"",
+        log_error("http", "event=certificate_kept error=%s effect=\"the old certificate stays in use\"",
                   log_quote(ec.text).s);
         break;
     }

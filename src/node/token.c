@@ -63,8 +63,8 @@ enum err node_propose_token(const struct config *config, struct errctx *ec)
     e = random_hex(token, TOKEN_BYTES, ec);
     if (e)
         return e;
-    printf("Nodes and executors should know each other by a token. This line, in the configuration of all of them,\n"
-           "gives one that nobody else knows:\n" TOKEN_KEY "=%s\n",
+    printf("Nodes and executors should use the same secret token. To set a random one, add this line to the "
+           "configuration of\nall of them:\n" TOKEN_KEY "=%s\n",
            token);
     fflush(stdout);
     explicit_bzero(token, sizeof token);

@@ -121,7 +121,7 @@ static bool note_result(struct cluster *c, enum err e, const struct errctx *ec)
         return true;
     if (!away && !c->failing)
         log_warn("schedule",
-                 "event=cluster_failed error=%s effect=\"tried again; shardwheelctl does not reach this node\"",
+                 "event=cluster_failed error=%s effect=\"tried again; shardwheelctl cannot reach this node\"",
                  log_quote(ec->text).s);
     c->failing = c->failing || !away;
     store_give_session(c->opts.store, c->session);
@@ -142,7 +142,7 @@ static void note_clock(struct cluster *c, int64_t before_ms, int64_t now_ms, int
     if (!c->clock_differs && size_ms > CLUSTER_CLOCK_MS) {
         c->clock_differs = true;
         log_warn("schedule",
-                 "event=clock_differs by_ms=%" PRId64 " effect=\"fires of this node go out by its own clock\" "
+                 "event=clock_differs by_ms=%" PRId64 " effect=\"this node sends fires by its own clock\" "
                  "hint=\"run NTP on this node and on the database's\"",
                  c->clock_ms);
     } else if (c->clock_differs && size_ms < CLOCK_END_MS) {
@@ -180,7 +180,7 @@ static void take_drain(struct cluster *c, const struct cluster_view *view)
     if (view->known && view->drain != c->drained) {
         c->drained = view->drain;
         log_info("schedule", "event=%s",
-                 c->drained ? "drained effect=\"this node gives its shards back\"" : "undrained");
+                 c->drained ? "drained effect=\"this node hands its shards over\"" : "undrained");
     }
     c->opts.drained(c->opts.arg, c->drained);
 }
@@ -265,8 +265,8 @@ static void log_step(const struct reshard_wish *wish, const struct reshard_step 
     case RESHARD_GIVEN_UP:
         log_error("schedule",
                   "event=reshard_given_up from=%d to=%d tries=%d last_second=%" PRId64
-                  " cursors_off=%s effect=\"the number of shards stays\" hint=\"a shard without owner, or a node whose "
-                  "clock is far from the database's\"",
+                  " cursors_off=%s effect=\"the number of shards does not change\" hint=\"look for a shard without an "
+                  "owner, or a node whose clock is far from that of the database\"",
                   step->shards, wish->shards, wish->tries, wish->last_s, log_quote(step->where).s);
         break;
     }

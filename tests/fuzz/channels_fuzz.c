@@ -572,7 +572,7 @@ static void check_job(char *const *fields, const uint8_t *head)
         message_create_job(&wording, head[0] & 1 ? ALARM_EVENT_RECOVERED : ALARM_EVENT_FAILED, &facts, 1 + head[4] % 3);
     require(m != NULL, "no message", "");
     check_text(m->job_name, facts.job_name, 300, true, "job");
-    check_text(m->group_name, facts.group_name ? facts.group_name : "(the group is gone)", 300, true, "group");
+    check_text(m->group_name, facts.group_name ? facts.group_name : "(the group was deleted)", 300, true, "group");
     check_text(m->app_name, facts.app_name, 300, true, "app");
     check_text(m->time, facts.time, 300, true, "time");
     check_text(m->node, wording.node, 300, true, "node");

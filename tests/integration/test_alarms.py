@@ -284,7 +284,7 @@ def test_alarm_test_says_who_took_it_and_why_not(world, hooks, mail_server, tmp_
 def test_wrong_settings_are_told_at_start(world):
     result = run_shardwheel(options({**world.keys(), "shardwheel.alarm.title": "{job"}))
     assert result.returncode == 1
-    assert "shardwheel.alarm.title: character 1: a brace without its other" in result.stderr
+    assert "shardwheel.alarm.title: character 1: a brace without the other one" in result.stderr
 
 
 def test_webhooks_of_the_console_count_on_all_nodes_while_they_run(world, hooks):
@@ -390,7 +390,7 @@ def test_flows_that_fail_are_late_and_work_again(world, hooks, mail_server):
     hooks.replies.clear()
     wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_flow_alarm") == 0, 30, "the message to be taken")
     assert told()[2:] == [("flow_late", one)] and told("json-mine")[2:] == []
-    assert "not over after 1 s" in hooks.at("json")[-1].json["reason"]
+    assert "has not ended after 1 s" in hooks.at("json")[-1].json["reason"]
     assert tables.value("SELECT COUNT(*) FROM shardwheel_flow WHERE failing = 1") == 0
     assert inner
     wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_told WHERE event = 'flow_late'"), PASS, "the note")

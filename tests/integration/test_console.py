@@ -94,7 +94,7 @@ def is_let_in(player, row, answer):
 def _answer_under_guard(player, step):
     """A node that has lost its guard for a moment says "try again"."""
     answer = player.send(step)
-    if "no node holds Java admins off" in answer.text:
+    if "no node keeps Java admins on standby" in answer.text:
         wait_until(lambda: player.site.node.metrics()["shardwheel_java_guard_held"], 20, "the guard to be held again")
         answer = player.send(step)
     return answer

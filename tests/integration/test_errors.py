@@ -152,10 +152,10 @@ def test_a_standalone_node_beside_a_cluster_is_refused(cluster):
     first = cluster.node("node-a")
     alone = {**cluster.keys(), "server.port": free_ports(), "shardwheel.coordination": "standalone"}
 
-    refused(alone, "node node-a works on this database", "shardwheel.zookeeper.servers")
+    refused(alone, "node node-a uses this database", "shardwheel.zookeeper.servers")
 
     assert cluster.tables.value("SELECT MAX(epoch) FROM shardwheel_shard") == 1
     assert first.terminate(20) == 0
     cluster.node("alone", {"shardwheel.coordination": "standalone"})
-    refused({**cluster.keys(), "server.port": free_ports()}, "a standalone node works on this database")
+    refused({**cluster.keys(), "server.port": free_ports()}, "a standalone node uses this database")
     assert cluster.tables.owners() == {"alone": 8}

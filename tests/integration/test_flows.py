@@ -246,7 +246,7 @@ def test_schedules_and_what_happens_while_a_run_is_open(world, flows):
         "SELECT COUNT(*) FROM shardwheel_flow_run WHERE flow_id = %s AND state = 5", (skip,)) >= 2, 15, "skipped runs")
     world.tables.execute("UPDATE shardwheel_flow SET started = 0, next_s = NULL WHERE id = %s", (skip,))
     rows = world.tables.rows("SELECT * FROM shardwheel_flow_run WHERE flow_id = %s ORDER BY id", (skip,))
-    assert [r["state"] for r in rows[:2]] == [1, 5] and rows[1]["message"] == "the run before was still open"
+    assert [r["state"] for r in rows[:2]] == [1, 5] and rows[1]["message"] == "the previous run was still open"
     assert [r["due_s"] for r in rows] == list(range(now + 1, now + 1 + len(rows)))
 
     queue = flows.add("queue", steps=[job("a", work)], schedule={"every": 1}, whenRunning="queue", queueMax=1,

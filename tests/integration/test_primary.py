@@ -103,7 +103,7 @@ def test_cluster_agrees_on_one(make_world, pair, zookeeper):
     link.cut()
     wait_gauge(nodes[1], "host", 0)
     answer = nodes[1].get("/actuator/health")
-    assert answer.status == 503 and "no database server is agreed on" in answer.text
+    assert answer.status == 503 and "the nodes have not agreed on a database server" in answer.text
     assert gauge(nodes[0], "generation") == 2
     link.heal()
     nodes[1].wait_healthy(30)

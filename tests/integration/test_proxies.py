@@ -56,7 +56,7 @@ def test_reads_that_go_to_a_replica(installed, pair):
     with behind(installed, replica=pair.replica) as (splitter, keys):
         said = start(keys)
         assert splitter.read_elsewhere > 0
-        assert f":{pair.primary.port}, server_id 1 takes the writes" in said, said
+        assert f":{pair.primary.port}, server_id 1 accepts the writes" in said, said
         # A replica that has not got the row yet does not say who it is.
         assert any(f"{who} answered a read outside of a transaction" in said
                    for who in (f":{pair.replica.port}, server_id 2", "another one")), said
@@ -68,17 +68,17 @@ def test_reads_that_go_to_a_replica(installed, pair):
         pair.replica.tell("STOP SLAVE SQL_THREAD")
         said = start(keys)
         pair.replica.tell("START SLAVE SQL_THREAD")
-        assert "another one answered a read outside of a transaction, without what had just been written" in said, said
+        assert "another one answered a read outside of a transaction, without the newest write" in said, said
 
 
 @pytest.mark.parametrize("fault, code, words", [
     ("no_row_locks", "row_locks", "holds by FOR UPDATE is given to another one"),
     ("no_shared_locks", "row_locks", "holds by LOCK IN SHARE MODE is given to another one"),
-    ("no_named_locks", "named_locks", "GET_LOCK gives one lock to two connections at once"),
-    ("numbers_of_its_own", "named_locks", "something between counts connections of its own"),
-    ("isolation_lost", "isolation", "READ COMMITTED or autocommit=1 is not in force"),
+    ("no_named_locks", "named_locks", "GET_LOCK gives the same lock to two connections"),
+    ("numbers_of_its_own", "named_locks", "a proxy between them uses its own connection ids"),
+    ("isolation_lost", "isolation", "READ COMMITTED and autocommit=1 were set"),
     ("ids_apart", "ids_of_rows", "in steps of 7"),
-    ("found_rows_lost", "matched_rows", "counts 0 rows and not the one that it found"),
+    ("found_rows_lost", "matched_rows", "counts 0 rows, not the one that it found"),
 ])
 def test_what_something_between_takes_away(installed, fault, code, words):
     with behind(installed, fault=fault) as (_, keys):

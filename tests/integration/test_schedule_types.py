@@ -99,7 +99,7 @@ def test_a_next_time_is_not_written_beside_java_admins(world):
     assert node.terminate() == 0
     job = world.tables.add_job(world.group(world.executor()), cron="0 0 0 * * ?", next_in=40000)
 
-    refused(world, job, "--time-zone", "Asia/Tokyo", words=("no node holds Java admins off", "try again"))
+    refused(world, job, "--time-zone", "Asia/Tokyo", words=("no node keeps Java admins on standby", "try again"))
     set_job(world, job, "--hold", "60")  # nothing that its next time depends on
     world.tables.stop_job(job)
     set_job(world, job, "--time-zone", "Asia/Tokyo")

@@ -185,7 +185,7 @@ def test_tables_two_releases_ahead_are_refused(world):
                       ["ctl", "nodes", *options(world.keys())]):
         done = run_shardwheel(arguments)
         assert done.returncode == 1, done.stderr
-        assert "of version 5, and this release goes with versions up to 4" in done.stderr
+        assert "have version 5, and this release supports versions up to 4" in done.stderr
     assert columns(world.tables) == before
 
     world.tables.execute("UPDATE shardwheel_schema SET version = version - 1")

@@ -58,8 +58,8 @@ def test_ready_reload_and_stop(world):
     assert node.terminate(60) == 0
     manager.wait("STOPPING", "1", after=n)
     stopping = [status for status in manager.values("STATUS") if status.startswith("stopping: ")]
-    assert [status for status in stopping if "holds Java admins off" not in status] == [
-        "stopping: hands its shards over", "stopping: waits for what is under way"]
+    assert [status for status in stopping if "keeping Java admins on standby" not in status] == [
+        "stopping: handing over its shards", "stopping: waiting for what is in progress"]
     manager.close()
 
 
@@ -91,7 +91,7 @@ def test_waiting_feeds_the_watchdog_and_hanging_does_not(request, own_mariadb, m
     wait_log(node_h, "event=stuck thread=ring since_s=1", STEP_S + 10)
     health = node_h.get("/actuator/health")
     assert health.status == 503
-    assert re.fullmatch(r"thread ring is stuck: nothing was heard of it for 1\d s",
+    assert re.fullmatch(r"thread ring is stuck: it made no progress for 1\d s",
                         health.json["components"]["schedule"]["reason"])
     assert node_h.metrics()["shardwheel_threads_stuck"] == 1
     silent_since = time.monotonic()

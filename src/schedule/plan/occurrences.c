@@ -76,7 +76,7 @@ void occurrences_begin(struct occurrences *o)
 
 /* ---- cron -------------------------------------------------------------------------------------------------------- */
 
-/* ERR_INPUT: there is no such zone. That is not kept: files of zones come and go. */
+/* ERR_INPUT: there is no such time zone. That is not kept: files of zones come and go. */
 static enum err find_zone(struct occurrences *o, const char *name, const struct zone **out, char why[WHY_MAX])
 {
     size_t at = hash_text(HASH_START, name) % ZONE_SLOTS, home = at;
@@ -90,7 +90,8 @@ static enum err find_zone(struct occurrences *o, const char *name, const struct 
             return ERR_OK;
         }
     errctx_clear(&ec);
-    e = strlen(name) < ZONE_NAME_MAX ? zone_load(name, &zone, &ec) : err_set(&ec, ERR_INPUT, "there is no such zone");
+    e = strlen(name) < ZONE_NAME_MAX ? zone_load(name, &zone, &ec)
+                                     : err_set(&ec, ERR_INPUT, "there is no such time zone");
     if (e) {
         snprintf(why, WHY_MAX, "%.190s", ec.text);
         return e == ERR_NOMEM ? e : ERR_INPUT;
@@ -203,7 +204,7 @@ static enum err next_fixed(const struct job_due *job, int64_t from_ms, int64_t *
     int64_t rate_s, next_ms, first_ms = job->valid_from_s * 1000;
 
     if (!read_rate(job, &rate_s)) {
-        snprintf(why, WHY_MAX, "FIX_RATE wants whole seconds from 1 to %d, not '%.60s'", INT32_MAX, job->schedule_conf);
+        snprintf(why, WHY_MAX, "FIX_RATE needs whole seconds from 1 to %d, not '%.60s'", INT32_MAX, job->schedule_conf);
         return ERR_INPUT;
     }
     next_ms = time_floor_div(from_ms + rate_s * 1000 + 999, 1000) * 1000;
@@ -350,7 +351,7 @@ static enum err list_due(struct occurrences *o, const struct job_due *job, int64
     enum err e = ERR_OK;
 
     if (fixed && !read_rate(job, &rate_s)) {
-        snprintf(why, WHY_MAX, "FIX_RATE wants whole seconds, not '%.60s'", job->schedule_conf);
+        snprintf(why, WHY_MAX, "FIX_RATE needs whole seconds, not '%.60s'", job->schedule_conf);
         return ERR_INPUT;
     }
     if (fixed)

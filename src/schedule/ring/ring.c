@@ -92,7 +92,7 @@ static void note_able(struct ring *r, bool good)
     else
         log_error("schedule",
                   "event=database_away for_ms=%" PRId64
-                  " effect=\"nothing is dispatched; shards go to nodes that can write, if there are any\"",
+                  " effect=\"nothing is sent; nodes that can write get the shards, if there are any\"",
                   now_ms - r->good_mono_ms);
     r->opts.able(r->opts.arg, good);
 }
@@ -296,8 +296,8 @@ static void check_clock(struct ring *r, int64_t now_ms)
 
     if (ahead_ms > 5000 && !r->warned_back) {
         log_error("schedule",
-                  "event=clock_set_back by_ms=%" PRId64 " effect=\"no fire until the clock is back at second %" PRId64
-                  "\"",
+                  "event=clock_set_back by_ms=%" PRId64
+                  " effect=\"nothing is sent until the clock reaches second %" PRId64 "\"",
                   ahead_ms - 1000, r->next_s);
         r->warned_back = true;
     } else if (ahead_ms <= 1000) {

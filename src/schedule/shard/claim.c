@@ -46,7 +46,7 @@ static bool is_beyond_log(struct shard *shard, const struct job_due *job)
         return false;
     log_limited(&shard->id_log, shard->deps.clock, LOG_ERROR, "schedule",
                 "event=job_id_too_large job=%" PRId64 " most=%d effect=%s", job->id, JOB_ID_MAX,
-                log_quote("it is not fired: the columns of the log and the executors take no larger number").s);
+                log_quote("it is not fired: columns of the log, and executors, accept no larger number").s);
     return true;
 }
 
@@ -129,7 +129,7 @@ static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t 
     ids = realloc(shard->doubtful, (n + fires + 1) * sizeof *ids);
     if (!ids)
         log_error("schedule",
-                  "event=out_of_memory shard=%d fires=%zu effect=\"they go out with the next owner of the shard\"",
+                  "event=out_of_memory shard=%d fires=%zu effect=\"the next owner of the shard sends them\"",
                   shard->number, fires);
     for (size_t i = 0; ids && i < count; i++)
         for (const struct fire *f = claims[i].advanced ? claims[i].fires : NULL; f; f = f->next)
@@ -167,7 +167,7 @@ static void tell_repeated(struct shard *shard, int64_t count, const struct job_d
     if (count > 0)
         log_info("schedule",
                  "event=next_time_fell_back shard=%d jobs=%" PRId64 " first_job=%" PRId64 " due_ms=%" PRId64
-                 " effect=\"what is planned already is not planned again\"",
+                 " effect=\"planned fires are not planned again\"",
                  shard->number, count, first->id, first->next_ms);
 }
 

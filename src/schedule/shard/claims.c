@@ -157,7 +157,8 @@ static void keep_left_out(struct shard *shard, struct cycle *c, bool all)
     if (!were && shard->left_out.count > 0)
         log_warn("schedule",
                  "event=jobs_locked shard=%d jobs=%zu first_job=%" PRId64
-                 " why=\"somebody holds their rows in xxl_job_info\" effect=\"planned when they are free\"",
+                 " why=\"another session has locked their rows in xxl_job_info\" effect=\"they are planned when their "
+                 "rows are free\"",
                  shard->number, shard->left_out.count, shard->left_out.jobs[0].id);
     else if (were && shard->left_out.count == 0)
         log_info("schedule", "event=jobs_free shard=%d", shard->number);

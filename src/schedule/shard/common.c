@@ -49,8 +49,7 @@ void shard_leave_doubtful(struct shard *shard)
     if (shard->doubtful_count > 0)
         log_warn("schedule",
                  "event=doubtful_fires_left shard=%d epoch=%" PRId64
-                 " fires=%zu effect=\"the next owner sends them, and "
-                 "a Java admin may have sent them, too\"",
+                 " fires=%zu effect=\"the next owner sends them; a Java admin may have sent them too\"",
                  shard->number, shard->doubtful_epoch, shard->doubtful_count);
     shard->doubtful_count = 0;
 }

@@ -297,7 +297,7 @@ int64_t shard_turn(struct shard *shard)
             shard_is_elsewhere(shard)) {
             lose(shard, shard->fenced               ? "another owner has raised the epoch"
                         : shard_is_elsewhere(shard) ? "another database server is in use"
-                                                    : "the lock is gone");
+                                                    : "the lock is lost");
             move_state(shard, grant.wish == COORD_OWN ? SHARD_TAKEOVER : SHARD_FOREIGN);
             return shard->fenced ? SHARD_RETAKE_MS : 0;
         }

@@ -90,8 +90,8 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     if (cursor_s * 1000 > clock_wall_ms(deps->clock) + CLOCK_AHEAD_MS)
         log_error("schedule",
                   "event=cursor_ahead shard=%d cursor=%" PRId64
-                  " effect=\"what falls due before it goes out behind it\" why=\"the last "
-                  "owner's clock was ahead of ours: check NTP on all nodes\"",
+                  " effect=\"fires that are due before it are sent after it\" why=\"the clock of the last owner was "
+                  "ahead of the clock of this node: check NTP on all nodes\"",
                   shard->number, cursor_s);
     counters_add(deps->counters, COUNTER_TAKEOVERS, 1);
     counters_add(deps->counters, COUNTER_FIRES_LOADED, (int64_t)loaded);

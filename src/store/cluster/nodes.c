@@ -52,7 +52,7 @@ enum err store_forget_nodes(struct store_session *s, int64_t older_than_ms, stru
     enum err e =
         store_write(s, NULL, ec, "DELETE FROM shardwheel_node WHERE beat_ms < " STORE_NOW_MS " - ?", older_than_ms);
 
-    return e ? err_wrap(ec, e, "remove nodes that are gone") : ERR_OK;
+    return e ? err_wrap(ec, e, "remove rows of ended nodes") : ERR_OK;
 }
 
 enum err store_delete_node(struct store_session *s, const char *incarnation, struct errctx *ec)
@@ -103,7 +103,7 @@ enum err store_set_drain(struct store_session *s, const char *incarnation, bool 
 
     if (!e) {
         store_sql(s, "UPDATE shardwheel_node SET drain = ? WHERE incarnation = ?", drain, incarnation);
-        e = write_asked(s, audit, ERR_NOTFOUND, "that node is gone", ec);
+        e = write_asked(s, audit, ERR_NOTFOUND, "this node no longer exists", ec);
     }
     store_end_txn(s);
     return e;
@@ -118,12 +118,11 @@ enum err store_ask_release(struct store_session *s, const char *incarnation, int
     if (!e)
         e = store_number(s, 0, &there, ec, "SELECT 1 FROM shardwheel_node WHERE incarnation = ?", incarnation);
     if (!e && !there)
-        e = err_set(ec, ERR_NOTFOUND, "that node is gone");
+        e = err_set(ec, ERR_NOTFOUND, "this node no longer exists");
     if (!e) {
         store_sql(s, "UPDATE shardwheel_node SET release_shard = ? WHERE release_shard IN (-1, ?) AND incarnation = ?",
                   shard, shard, incarnation);
-        e = write_asked(s, audit, ERR_BUSY, "it has been asked to release another shard and has not taken that yet",
-                        ec);
+        e = write_asked(s, audit, ERR_BUSY, "it still has to release another shard", ec);
     }
     store_end_txn(s);
     return e;

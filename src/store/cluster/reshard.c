@@ -72,7 +72,7 @@ static enum err ask(struct store_session *s, int n, struct reshard_wish *out, st
     if (wish.shards)
         return err_set(ec, ERR_CONFLICT, "a change from %d to %d shards is in progress", shards, wish.shards);
     if (shards == n)
-        return err_set(ec, ERR_STATE, "the cluster works with %d shards: nothing to do", shards);
+        return err_set(ec, ERR_STATE, "the cluster already has %d shards: nothing to do", shards);
     wish = (struct reshard_wish){.shards = n, .tries = 1};
     e = choose_second(s, shards, &wish.last_s, ec);
     if (!e)
@@ -105,7 +105,7 @@ enum err store_cancel_reshard(struct store_session *s, int n, const struct audit
         e = store_put_audit(s, audit, ec);
     e = store_finish_txn(s, e, ec);
     if (e)
-        return err_wrap(ec, e, "withdraw the change of the number of shards");
+        return err_wrap(ec, e, "cancel the change of the number of shards");
     *found = effect.matched > 0;
     return ERR_OK;
 }

@@ -105,8 +105,7 @@ static enum err check_number(struct store_session *s, int n, struct errctx *ec)
 
     if (e || in_force == n)
         return e;
-    return err_set(ec, ERR_STATE, "the cluster works with %" PRId64 " shards by now, this node still with %d", in_force,
-                   n);
+    return err_set(ec, ERR_STATE, "the cluster now has %" PRId64 " shards, this node still uses %d", in_force, n);
 }
 
 enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t floor_s,
@@ -250,7 +249,7 @@ enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, 
 
     /* A server that nobody works with any more has answered: another node may have these shards by now. */
     if (!e && count > 0 && store_is_moved(s))
-        e = err_set(ec, ERR_LOST, "the node has gone over to another database server meanwhile");
+        e = err_set(ec, ERR_LOST, "the node now uses another database server");
     if (!e)
         return ERR_OK;
     for (size_t i = 0; i < count; i++)

@@ -32,7 +32,7 @@ enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
     if (!e)
         e = query_flag(s, "GET_LOCK", ", 0)", &got, ec);
     if (!e && !got)
-        e = err_set(ec, ERR_BUSY, "another standalone node works with this database");
+        e = err_set(ec, ERR_BUSY, "another standalone node uses this database");
     if (e)
         return err_wrap(ec, e, "take the lock of the standalone node");
     s->is_bound = true;

@@ -44,7 +44,7 @@ static enum err lock_names(struct store_session *s, struct cluster_zones *out, s
 
     if (e != ERR_NOTFOUND)
         return e;
-    return err_set(ec, ERR_STATE, "no node has used this database yet: the first one puts its zones on record");
+    return err_set(ec, ERR_STATE, "no node has used this database yet: the first one records its zones");
 }
 
 enum err store_read_zones(struct store_session *s, struct cluster_zones *out, struct errctx *ec)
@@ -69,11 +69,11 @@ static enum err write_name(struct store_session *s, enum cluster_zone which, con
 static enum err refuse(enum cluster_zone which, const char *recorded, const char *own, const char *why,
                        struct errctx *ec)
 {
-    return err_set(
-        ec, ERR_STATE,
-        "the cluster's zone of %s is %s, this node's is %s: give this node the cluster's, by %s or TZ in the "
-        "environment; or, if the cluster's is wrong, stop all nodes and run: shardwheelctl set-zone %s %s%s",
-        kinds[which].what, recorded, own, kinds[which].setting, kinds[which].word, own, why);
+    return err_set(ec, ERR_STATE,
+                   "the cluster's zone of %s is %s, this node's is %s: set the zone of the cluster on this node, by %s "
+                   "or TZ in the environment; or, if the zone of the cluster is wrong, stop all nodes and run: "
+                   "shardwheelctl set-zone %s %s%s",
+                   kinds[which].what, recorded, own, kinds[which].setting, kinds[which].word, own, why);
 }
 
 static enum err compare(enum cluster_zone which, const char *recorded, const struct zone *zone, const char *own,
@@ -142,10 +142,10 @@ enum err store_check_nobody_lives(struct store_session *s, struct errctx *ec)
                     LIVE_MS);
 
     if (!e && db_rows_next(rows))
-        e = err_set(ec, ERR_BUSY,
-                    "node %s runs, or did so %.1f s ago: stop all nodes first (one that was killed counts as running "
-                    "for 10 s)",
-                    db_text_or_empty(rows, 0), (double)db_int(rows, 1) / 1000.0);
+        e = err_set(
+            ec, ERR_BUSY,
+            "node %s is running, or was %.1f s ago: stop all nodes first (a killed node counts as running for 10 s)",
+            db_text_or_empty(rows, 0), (double)db_int(rows, 1) / 1000.0);
     db_rows_destroy(rows);
     return e;
 }
@@ -186,12 +186,11 @@ static enum err check_nothing_planned(struct store_session *s, const char *recor
         "0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'",
         low, high);
     if (!e && planned > 0)
-        e = err_set(
-            ec, ERR_CONFLICT,
-            "%" PRId64 " planned fires have no end yet, and no node would find them in another zone: start a node "
-            "with zone %s, stop it when `shardwheelctl shards` shows none as PLANNED or OPEN_BEFORE, and come back; "
-            "or leave them behind with --force",
-            planned, recorded);
+        e = err_set(ec, ERR_CONFLICT,
+                    "%" PRId64 " planned fires have not ended yet, and no node would find them in another zone: start "
+                    "a node with zone %s, stop it when `shardwheelctl shards` shows none as PLANNED or "
+                    "OPEN_BEFORE, and try again; or use --force to leave them behind",
+                    planned, recorded);
     return e;
 }
 

@@ -12,7 +12,7 @@ static enum err load_digest(struct store_session *s, struct errctx *ec)
     enum err e = store_query(s, &rows, ec, "SELECT DATABASE()");
 
     if (!e && !db_rows_next(rows))
-        e = err_set(ec, ERR_LOST, "the server does not tell the name of the database");
+        e = err_set(ec, ERR_LOST, "the server did not return the name of the database");
     if (!e)
         md5_hex(db_text_or_empty(rows, 0), strlen(db_text_or_empty(rows, 0)), s->database_digest);
     db_rows_destroy(rows);

@@ -45,8 +45,8 @@ const char *db_advise(const char *said)
 {
     if (!strstr(said, "pxc_strict_mode"))
         return "";
-    return ": pxc_strict_mode=PERMISSIVE lets named locks be taken; with ZooKeeper and shardwheel.java-guard=off no "
-           "node takes them but to install tables";
+    return ": pxc_strict_mode=PERMISSIVE allows named locks; with ZooKeeper and shardwheel.java-guard=off, nodes take "
+           "them only to install tables";
 }
 
 static void break_off(struct db *db)
@@ -137,11 +137,11 @@ static enum err read_facts(struct db *db, struct errctx *ec)
     if (e)
         return e;
     if (!db_rows_next(rows)) {
-        e = err_set(ec, ERR_LOST, "the server does not tell its settings");
+        e = err_set(ec, ERR_LOST, "the server did not return its settings");
         goto out;
     }
     if (db_int(rows, 3) < 0)
-        e = err_set(ec, ERR_LOST, "wsrep_on is OFF at a Galera member: what is written here reaches no other one");
+        e = err_set(ec, ERR_LOST, "wsrep_on is OFF on a Galera member: writes are not replicated to the other members");
     db->max_packet = (size_t)db_int(rows, 0);
     snprintf(db->version, sizeof db->version, "%s", db_text_or_empty(rows, 1));
     snprintf(db->server, sizeof db->server, "%s", db_text_or_empty(rows, 2));
@@ -306,7 +306,7 @@ static enum err take_rows(struct db *db, MYSQL_RES *res, struct db_rows **out, s
 
     if (!res) {
         if (mysql_errno(db->mysql) == 0 && mysql_field_count(db->mysql) == 0)
-            return err_set(ec, ERR_STATE, "the statement gives no rows");
+            return err_set(ec, ERR_STATE, "the statement returns no rows");
         e = fail(db, ec);
         /* Part of an answer may be left unread, unless the server itself ended it with an error. */
         if (db->mysql && (db->last_errno == 0 || db->last_errno >= CR_MIN_ERROR))

@@ -41,7 +41,7 @@ static enum err check_opts(const struct store_opts *opts, struct errctx *ec)
     if (!opts->hosts && !opts->host && !opts->socket)
         return err_set(ec, ERR_INPUT, "neither a host nor a socket of the database is given");
     if (!opts->hosts && !opts->socket && (opts->port < 1 || opts->port > 65535))
-        return err_set(ec, ERR_INPUT, "port %d of the database is not within 1..65535", opts->port);
+        return err_set(ec, ERR_INPUT, "port %d of the database is not from 1 to 65535", opts->port);
     if (opts->max_sessions < 1)
         return err_set(ec, ERR_INPUT, "%d database sessions are too few", opts->max_sessions);
     return ERR_OK;

@@ -73,15 +73,14 @@ static enum err close_folder(struct private_folder *f, const struct stat *st, st
     if ((st->st_mode & 077) == 0)
         return ERR_OK;
     if (content == FOLDER_FOREIGN)
-        return err_set(
-            ec, ERR_INPUT,
-            "the data folder %.300s is open to others (mode %03o) and holds other things: name a new folder, "
-            "or close it with chmod 700",
-            f->dir, st->st_mode & 0777);
+        return err_set(ec, ERR_INPUT,
+                       "the data folder %.300s is open to other users (mode %03o) and has other files: use a new "
+                       "folder, or close it with chmod 700",
+                       f->dir, st->st_mode & 0777);
     if (content == FOLDER_OURS && (st->st_mode & 022))
         return err_set(ec, ERR_INPUT,
-                       "others could write into the data folder %.300s (mode %03o): look at what is in it, then close "
-                       "it with chmod 700",
+                       "other users can write to the data folder %.300s (mode %03o): check its files, then close it "
+                       "with chmod 700",
                        f->dir, st->st_mode & 0777);
     if (chmod(f->dir, 0700) != 0)
         return err_set(ec, ERR_IO, "close %s: %s", f->dir, strerror(errno));
@@ -104,7 +103,7 @@ static enum err choose_user(struct private_folder *f, struct errctx *ec)
         user = getpwnam(names[i]);
     if (!user || user->pw_uid == 0)
         return err_set(ec, ERR_NOTFOUND,
-                       "the database does not run as root, and there is neither a user mysql nor a user nobody");
+                       "the database does not run as root, and neither a user mysql nor a user nobody exists");
     f->uid = user->pw_uid;
     f->gid = user->pw_gid;
     snprintf(f->user, sizeof f->user, "%s", user->pw_name);
@@ -144,7 +143,7 @@ static enum err secure_folder(struct private_folder *f, struct errctx *ec)
     if (stat(f->dir, &st) != 0)
         return err_set(ec, ERR_IO, "folder %s: %s", f->dir, strerror(errno));
     if (!S_ISDIR(st.st_mode))
-        return err_set(ec, ERR_INPUT, "%s is no folder", f->dir);
+        return err_set(ec, ERR_INPUT, "%s is not a folder", f->dir);
     if (st.st_uid != geteuid() && st.st_uid != f->uid)
         return err_set(ec, ERR_INPUT, "the data folder %.300s belongs to another user (number %d)", f->dir,
                        (int)st.st_uid);
@@ -230,8 +229,8 @@ static enum err try_user(struct private_folder *f, struct errctx *ec)
     if (status == 0)
         return ERR_OK;
     return err_set(ec, ERR_INPUT,
-                   "the database does not run as root, and its user %s cannot reach the data folder %.200s: %.200s is "
-                   "closed to it. Name a folder elsewhere, or open the way to it",
+                   "the database does not run as root, and its user %s cannot reach the data folder %.200s: it may not "
+                   "enter %.200s. Use another folder, or allow that user to enter it",
                    f->user, f->dir, f->closed[0] ? f->closed : f->dir);
 }
 

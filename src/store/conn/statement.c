@@ -246,7 +246,7 @@ enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct err
     enum err e = store_number(s, 0, &now_ms, ec, "SELECT " STORE_NOW_MS);
 
     if (!e && !now_ms)
-        e = err_set(ec, ERR_STATE, "the server does not tell the time");
+        e = err_set(ec, ERR_STATE, "the server did not return the time");
     if (!e)
         *out_ms = now_ms;
     return e;

@@ -56,7 +56,7 @@ enum err store_find_flow_alarms(struct store_session *s, int64_t *ids, size_t ma
 {
     store_sql(s, "SELECT id FROM shardwheel_flow_alarm ORDER BY id LIMIT ?", max);
     enum err e = store_read_ids(s, ids, max, count, ec);
-    return e ? err_wrap(ec, e, "look for flows to be told of") : ERR_OK;
+    return e ? err_wrap(ec, e, "look for alarms of flows") : ERR_OK;
 }
 
 enum err store_load_flow_alarm(struct store_session *s, int64_t id, struct flow_alarm *out, struct errctx *ec)
@@ -75,7 +75,7 @@ enum err store_load_flow_alarm(struct store_session *s, int64_t id, struct flow_
               "t.ended_ms DESC, t.step LIMIT 1",
               FLOW_FAILED, id);
     enum err e = store_read_row(s, &alarms, out, &out->memory, ec);
-    return e && e != ERR_NOTFOUND ? err_wrap(ec, e, "read what is to be told of a flow") : e;
+    return e && e != ERR_NOTFOUND ? err_wrap(ec, e, "read an alarm of a flow") : e;
 }
 
 FINI_BY(store_free_memory, flow_alarm, memory)
@@ -97,7 +97,7 @@ enum err store_end_flow_alarm(struct store_session *s, int64_t id, struct errctx
 {
     enum err e = store_write(s, NULL, ec, "DELETE FROM shardwheel_flow_alarm WHERE id = ?", id);
 
-    return e ? err_wrap(ec, e, "end what is told of a flow") : ERR_OK;
+    return e ? err_wrap(ec, e, "end an alarm of a flow") : ERR_OK;
 }
 
 enum err store_forget_flow_alarms(struct store_session *s, struct errctx *ec)
@@ -105,5 +105,5 @@ enum err store_forget_flow_alarms(struct store_session *s, struct errctx *ec)
     enum err e =
         store_write(s, NULL, ec, "DELETE FROM shardwheel_flow_alarm WHERE at_ms < " STORE_NOW_MS " - " KEPT_MS);
 
-    return e ? err_wrap(ec, e, "forget what was not told of flows") : ERR_OK;
+    return e ? err_wrap(ec, e, "delete old alarms of flows") : ERR_OK;
 }

@@ -20,7 +20,7 @@ enum err store_find_gone_flow(struct store_session *s, int64_t *flow_id, struct 
                          "SELECT r.flow_id FROM (SELECT DISTINCT flow_id FROM ?) r LEFT JOIN shardwheel_flow f ON f.id "
                          "= r.flow_id WHERE f.id IS NULL LIMIT 1",
                          sql_word(tables[i]));
-    return e ? err_wrap(ec, e, "look for runs of flows that are gone") : ERR_OK;
+    return e ? err_wrap(ec, e, "look for runs of deleted flows") : ERR_OK;
 }
 
 /* Those that ended first. A run that is a step goes after the run of that step has ended. */

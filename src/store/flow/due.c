@@ -56,8 +56,8 @@ static enum err write_run(struct store_session *s, const struct flow_start *star
     switch (verdict) {
     case LINE_BEGINS: return insert_run(s, start, FLOW_RUN_RUNNING, start->kind, NULL, ec);
     case LINE_WAITS: return insert_run(s, start, FLOW_RUN_QUEUED, start->kind, NULL, ec);
-    case LINE_IS_OPEN: return skip_run(s, start, "the run before was still open", ec);
-    case LINE_IS_FULL: return skip_run(s, start, "too many runs wait in line", ec);
+    case LINE_IS_OPEN: return skip_run(s, start, "the previous run was still open", ec);
+    case LINE_IS_FULL: return skip_run(s, start, "too many runs wait in the queue", ec);
     }
     return ERR_OK;
 }

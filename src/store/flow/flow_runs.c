@@ -274,7 +274,7 @@ static enum err choose_state(struct store_session *s, const struct flow_run_star
     if (verdict == LINE_IS_OPEN)
         return err_set(ec, ERR_STATE, "a run of the flow is still open");
     if (verdict == LINE_IS_FULL)
-        return err_set(ec, ERR_BUSY, "%" PRId64 " runs of the flow wait in line already", order->queue_max);
+        return err_set(ec, ERR_BUSY, "%" PRId64 " runs of the flow already wait in the queue", order->queue_max);
     return ERR_OK;
 }
 

@@ -10,7 +10,8 @@
 static enum err explain(struct store_session *s, enum err e, struct errctx *ec)
 {
     if (e == ERR_INPUT && s->db && store_has_data_error(s))
-        return err_set(ec, e, "a text is too long for its column, or has characters that this database cannot hold");
+        return err_set(ec, e,
+                       "a text is too long for its column, or has characters that this database does not support");
     return e;
 }
 
@@ -93,7 +94,7 @@ static enum err update_row(struct store_session *s, const struct store_features 
     put_condition(q, features, from);
     enum err e = store_exec_sql(s, &effect, ec);
     if (!e && effect.matched == 0)
-        e = err_set(ec, ERR_CONFLICT, "the group was changed by somebody meanwhile, or removed");
+        e = err_set(ec, ERR_CONFLICT, "somebody else has changed or deleted the group");
     return explain(s, e, ec);
 }
 
@@ -161,7 +162,7 @@ static enum err delete_rows(struct store_session *s, const struct store_features
     put_condition(store_start_sql(s, "DELETE FROM xxl_job_group"), features, from);
     enum err e = store_exec_sql(s, &effect, ec);
     if (!e && effect.matched == 0)
-        return err_set(ec, ERR_CONFLICT, "the group was changed by somebody meanwhile, or removed");
+        return err_set(ec, ERR_CONFLICT, "somebody else has changed or deleted the group");
     if (!e)
         e = store_number(s, 0, &shared, ec, "SELECT 1 FROM xxl_job_group WHERE app_name = ? LIMIT 1", from->app_name);
     if (e || shared)

@@ -90,7 +90,7 @@ static enum err settle_request(struct store_session *s, const char *incarnation,
     found = db_rows_next(rows);
     db_rows_destroy(rows);
     if (!found)
-        return err_set(ec, ERR_CONFLICT, "the row schedule_lock of xxl_job_lock is gone");
+        return err_set(ec, ERR_CONFLICT, "the row schedule_lock of xxl_job_lock no longer exists");
     store_start_sql(s, "SELECT IF(");
     put_call(s, "GET_LOCK", "sw_guard_", incarnation, own_connection(s));
     sql_puts(&s->sql, ", 0) = 1, " STORE_NOW_MS ", 0)");

@@ -42,7 +42,7 @@ enum err hosts_create(const struct store_opts *opts, const struct host_address *
     h->use.serial = 1;
     atomic_store_explicit(&h->serial, 1, memory_order_relaxed);
     hosts_set_lease(h, INT64_MAX);
-    snprintf(h->why, sizeof h->why, "none was looked for yet");
+    snprintf(h->why, sizeof h->why, "none was checked yet");
     h->list = calloc(count, sizeof *h->list);
     if (!h->list)
         e = err_set(ec, ERR_NOMEM, "out of memory");
@@ -180,7 +180,7 @@ static enum err choose(struct hosts *h, struct errctx *ec)
         }
     }
     if (index < 0)
-        return err_set(ec, ERR_LOST, "none of the %zu database servers takes writes: %s", h->count, reasons);
+        return err_set(ec, ERR_LOST, "none of the %zu database servers accepts writes: %s", h->count, reasons);
     hosts_use(h, index, best.server, best.generation);
     return ERR_OK;
 }
@@ -194,7 +194,8 @@ enum err hosts_find(struct hosts *h, struct host_use *use, struct errctx *ec)
     is_managed = h->is_managed;
     *use = h->use;
     if (use->index >= 0 && !has_lease(h))
-        e = err_set(ec, ERR_LOST, "the node was out of sight of ZooKeeper: another server may have been agreed on");
+        e = err_set(ec, ERR_LOST,
+                    "the node had no connection to ZooKeeper: the nodes may have agreed on another server");
     if (use->index < 0 && is_managed)
         e = err_set(ec, ERR_LOST, "no database server is in use: %s", h->why);
     mutex_unlock(&h->lock);
@@ -224,12 +225,12 @@ enum err hosts_enter(struct hosts *h, struct host_link *link, const struct host_
 
     if (use->server[0] && strcmp(use->server, server) != 0) {
         hosts_note_trouble(h, use->serial, true);
-        return err_set(ec, ERR_LOST, "the server at %s:%d is %s, and the one in use is %s", at.host, at.port, server,
+        return err_set(ec, ERR_LOST, "the server at %s:%d is %s, but the one in use is %s", at.host, at.port, server,
                        use->server);
     }
     own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
-        return err_set(ec, ERR_LOST, "no descriptor is left for a database connection");
+        return err_set(ec, ERR_LOST, "no file descriptor is left for a database connection");
     mutex_lock(&h->lock);
     if (use->serial == h->use.serial) {
         add_link(h, link, own, use->serial);
@@ -239,7 +240,7 @@ enum err hosts_enter(struct hosts *h, struct host_link *link, const struct host_
     if (own < 0)
         return ERR_OK;
     close(own);
-    return err_set(ec, ERR_LOST, "the node has gone over to another database server meanwhile");
+    return err_set(ec, ERR_LOST, "the node now uses another database server");
 }
 
 void hosts_leave(struct hosts *h, struct host_link *link)

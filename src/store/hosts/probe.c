@@ -49,7 +49,7 @@ static enum err check_member(struct store_session *s, struct errctx *ec)
         const char *value = db_text_or_empty(rows, 1);
 
         if (strcasecmp(value, "ON") != 0 && strcasecmp(value, "Primary") != 0)
-            e = err_set(ec, ERR_STATE, "it is no ready member of the cluster's primary component: %s is %s",
+            e = err_set(ec, ERR_STATE, "it is not a ready member of the primary component of the cluster: %s is %s",
                         db_text_or_empty(rows, 0), value);
     }
     db_rows_destroy(rows);

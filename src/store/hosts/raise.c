@@ -95,6 +95,6 @@ enum err hosts_raise(struct hosts *h, int index, int64_t generation, const char 
     if (!e)
         e = raise_on(s, generation, node, ec);
     store_close_session(st, s);
-    return e ? err_wrap(ec, e, "go over to the database server at %s:%d", h->list[index].name, h->list[index].port)
+    return e ? err_wrap(ec, e, "change to the database server at %s:%d", h->list[index].name, h->list[index].port)
              : ERR_OK;
 }

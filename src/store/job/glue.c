@@ -44,7 +44,7 @@ static enum err lock_job(struct store_session *s, const struct glue_change *chan
         return e;
     if (change->from && (change->from->updated_s != now.updated_s || !str_equal(change->from->source, now.source) ||
                          !str_equal(change->from->remark, now.remark)))
-        e = err_set(ec, ERR_CONFLICT, "the source was changed by somebody meanwhile");
+        e = err_set(ec, ERR_CONFLICT, "somebody else has changed the source");
     *updated_s = now.updated_s >= change->now_s ? now.updated_s + 1 : change->now_s;
     snprintf(type, 64, "%s", now.type);
     glue_now_fini(&now);

@@ -70,7 +70,7 @@ enum err store_delete_removed(struct store_session *s, int64_t job_id, int64_t b
     if (!e)
         e = note_place(s, &r, upto, ec);
     if (e)
-        return err_wrap(ec, e, "remove rows of the log of a job that is gone");
+        return err_wrap(ec, e, "delete log rows of a deleted job");
     *deleted = count;
     *more = job_id == 0 || upto < r.last_id;
     return ERR_OK;

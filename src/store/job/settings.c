@@ -137,9 +137,10 @@ enum err store_check_guard(struct store_session *s, struct errctx *ec)
 
     if (e || guards.count > 0)
         return e;
-    return err_set(ec, ERR_GUARD,
-                   "no node holds Java admins off at present, so one of them may be planning the job: try again in a "
-                   "moment, or stop the job first");
+    return err_set(
+        ec, ERR_GUARD,
+        "no node keeps Java admins on standby at the moment, so one of them may be planning the job: try again in a "
+        "moment, or stop the job first");
 }
 
 enum err store_write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)

@@ -33,10 +33,12 @@ static const struct job_setting rows[] = {
      36500, NULL, 0},
     {"success-within", "successWithinSeconds", "success_within_s", "seconds, 60 to 31622400", SETTING_NUMBER,
      FIELD(success_within_s), 60, 366 * 86400, NULL, 0},
-    {"longest-run", "longestRunSeconds", "longest_run_s", "seconds, 60 to 2592000, or 0 for three times the usual",
-     SETTING_NUMBER, FIELD(longest_run_s), 0, 30 * 86400, NULL, 0},
+    {"longest-run", "longestRunSeconds", "longest_run_s",
+     "seconds, 60 to 2592000, or 0 for three times the usual duration", SETTING_NUMBER, FIELD(longest_run_s), 0,
+     30 * 86400, NULL, 0},
     {"done-by", "doneBy", "done_by", "a time of day, HH:MM", SETTING_CLOCK, FIELD(done_by), 0, 0, NULL, 0},
-    {"tags", "tags", "tags", "words between commas, 512 characters together", SETTING_TAGS, FIELD(tags), 0, 0, NULL, 0},
+    {"tags", "tags", "tags", "words separated by commas, 512 characters in total", SETTING_TAGS, FIELD(tags), 0, 0,
+     NULL, 0},
     {"kept-logs", "keptLogs", "kept_logs", "off, failed or all", SETTING_WORD, FIELD(kept_logs), 0, 0, kept_words, 3},
 };
 

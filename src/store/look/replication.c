@@ -112,8 +112,8 @@ static void put_time(const struct replication *r, struct replication_risk *out)
     if (r->is_hasty)
         snprintf(out->settings + at, sizeof out->settings - (size_t)at, "%srpl_semi_sync_%s_wait_no_%s=OFF",
                  at ? " " : "", word, none);
-    out->what = "commits go on without a replica when none confirms in time: a failover after that loses the newest, "
-                "and what was sent by them may be sent again";
+    out->what = "commits continue without a replica if none confirms in time: a failover then loses the newest "
+                "commits, and their fires may be sent again";
     out->change = r->source_names ? "Set rpl_semi_sync_source_timeout = 4294967295 and "
                                     "rpl_semi_sync_source_wait_no_replica = ON, on both servers."
                                   : "Set rpl_semi_sync_master_timeout to a day or more (4294967295), and "
@@ -125,8 +125,8 @@ static void put_seen(const struct replication *r, struct replication_risk *out)
     out->code = "commits_replicas_seen";
     snprintf(out->settings, sizeof out->settings, "rpl_semi_sync_%s_wait_point=AFTER_COMMIT",
              r->source_names ? "source" : "master");
-    out->what = "a commit is seen before a replica has it: a failover may lose one that nodes have gone by, and what "
-                "was sent by it may be sent again";
+    out->what = "a commit is visible before a replica has it: a failover may lose a commit that nodes have already "
+                "read, and its fires may be sent again";
     out->change = r->source_names ? "Set rpl_semi_sync_source_wait_point = AFTER_SYNC, on both servers."
                                   : "Set rpl_semi_sync_master_wait_point = AFTER_SYNC, on both servers.";
 }
@@ -136,16 +136,16 @@ static void put_group(const struct replication *r, struct replication_risk *out)
     if (r->several_primaries) {
         out->code = "group_primaries";
         snprintf(out->settings, sizeof out->settings, "group_replication_single_primary_mode=OFF");
-        out->what = "every member of the group takes writes, and row locks hold on one of them only: fires may be sent "
-                    "twice if nodes use several";
+        out->what = "every member of the group accepts writes, but row locks are valid on one member only: if nodes "
+                    "use several members, fires may be sent twice";
         out->change = "Switch the group to a single primary: SELECT group_replication_switch_to_single_primary_mode().";
         return;
     }
     out->code = "group_consistency";
     snprintf(out->settings, sizeof out->settings, "group_replication_consistency=%s",
              r->consistency[0] ? r->consistency : "(not known to this server)");
-    out->what = "a new primary of the group answers before it has applied what the old one had committed: what was "
-                "sent by that may be sent again";
+    out->what = "a new primary of the group answers before it has applied all commits of the old one: their fires may "
+                "be sent again";
     out->change = "Set group_replication_consistency = BEFORE_ON_PRIMARY_FAILOVER, on all members (MySQL 8.0.14).";
 }
 

@@ -26,24 +26,23 @@ struct bench {
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static const char *const changes[TRIAL_COUNT] = {
-    [TRIAL_ONE_SERVER] =
-        "name one server in spring.datasource.url, or a port of the proxy behind which one server at a "
-        "time takes all connections (HAProxy: one server, the others as backup)",
+    [TRIAL_ONE_SERVER] = "set one server in spring.datasource.url, or a port of the proxy that uses one server at a "
+                         "time for all connections (HAProxy: one server, the others as backup)",
     [TRIAL_NEWEST_READ] =
-        "send all statements of this user to the server that takes the writes: in ProxySQL a rule before that for "
+        "send all statements of this user to the server that accepts writes: in ProxySQL a rule before that for "
         "^SELECT with the writers' hostgroup, and transaction_persistent; in MaxScale the router readconnroute with "
         "router_options=master instead of readwritesplit; of an RDS or Aurora cluster the writer endpoint, without "
         "read/write splitting; in ShardingSphere a data source without the rule READWRITE_SPLITTING",
-    [TRIAL_MATCHED_ROWS] = "connect to the server itself, or through a proxy that hands CLIENT_FOUND_ROWS on",
+    [TRIAL_MATCHED_ROWS] = "connect to the server itself, or through a proxy that passes CLIENT_FOUND_ROWS on",
     [TRIAL_ROW_LOCKS] = "use a server with row locks (MySQL or MariaDB with InnoDB), and no proxy that changes "
-                        "statements or spreads connections over servers; in TiDB pessimistic transactions do not help, "
-                        "for its LOCK IN SHARE MODE locks nothing",
-    [TRIAL_ISOLATION] = "connect to the server itself, or through a proxy that hands SET on and keeps it with its "
+                        "statements or distributes connections over servers; in TiDB pessimistic transactions do not "
+                        "help, because its LOCK IN SHARE MODE locks nothing",
+    [TRIAL_ISOLATION] = "connect to the server itself, or through a proxy that passes SET on and keeps it with its "
                         "connection (no multiplexing)",
-    [TRIAL_IDS] = "connect to the server itself, or through a proxy that makes no ids and does not part an INSERT",
-    [TRIAL_NAMED_LOCKS] = "use a server with named locks and a proxy that keeps sessions apart and their numbers; "
-                          "with ZooKeeper, and where no Java admin runs, shardwheel.java-guard=off does without; "
-                          "in Percona XtraDB Cluster pxc_strict_mode=PERMISSIVE allows them",
+    [TRIAL_IDS] = "connect to the server itself, or through a proxy that creates no ids and does not split an INSERT",
+    [TRIAL_NAMED_LOCKS] = "use a server with named locks, and a proxy that does not share sessions or change their "
+                          "ids; with ZooKeeper and without Java admins, shardwheel.java-guard=off needs none; in "
+                          "Percona XtraDB Cluster pxc_strict_mode=PERMISSIVE allows them",
 };
 
 /* One for each trial: the first says it. */
@@ -141,8 +140,8 @@ static enum err try_one_server(struct bench *b, struct errctx *ec)
         e = read_row(b, b->second, " FOR UPDATE", &seen, ec);
     store_end_txn(b->second);
     if (!e && strcmp(seen.server, b->home) != 0)
-        return note(b, TRIAL_ONE_SERVER, "One connection writes to the server %.100s, another one to %.100s.", b->home,
-                    seen.server);
+        return note(b, TRIAL_ONE_SERVER, "One connection writes to the server %.100s, another connection to %.100s.",
+                    b->home, seen.server);
     return judge(b, TRIAL_ONE_SERVER, e, ec);
 }
 
@@ -159,10 +158,10 @@ static enum err try_newest_read(struct bench *b, struct errctx *ec)
             e = read_row(b, b->second, "", &seen, ec);
         if (!e && (seen.generation != round || strcmp(seen.server, b->home) != 0))
             return note(b, TRIAL_NEWEST_READ,
-                        "Reads are sent elsewhere: the server %.100s takes the writes, %.100s answered a read outside "
-                        "of a transaction%s.",
+                        "Reads are sent elsewhere: the server %.100s accepts the writes, but %.100s answered a read "
+                        "outside of a transaction%s.",
                         b->home, seen.server[0] ? seen.server : "another one",
-                        seen.generation == round ? "" : ", without what had just been written");
+                        seen.generation == round ? "" : ", without the newest write");
         if (!e && matched != 1)
             e = note(b, TRIAL_MATCHED_ROWS, "An update of one row counts %" PRId64 " rows.", matched);
     }
@@ -176,7 +175,7 @@ static enum err try_matched_rows(struct bench *b, struct errctx *ec)
 
     if (!e && matched != 1)
         e = note(b, TRIAL_MATCHED_ROWS,
-                 "An update that changes nothing counts %" PRId64 " rows and not the one that it found.", matched);
+                 "An update that changes nothing counts %" PRId64 " rows, not the one that it found.", matched);
     return e;
 }
 
@@ -209,8 +208,8 @@ static enum err try_row_lock(struct bench *b, const char *lock, struct errctx *e
         e = ask_for_row(b, b->second, &blocked, ec);
     store_end_txn(b->first);
     if (!e && !blocked)
-        return note(b, TRIAL_ROW_LOCKS, "A row that one connection holds by%s is given to another one by FOR UPDATE.",
-                    lock);
+        return note(b, TRIAL_ROW_LOCKS,
+                    "A row that one connection has locked by%s can be locked by another one with FOR UPDATE.", lock);
     return judge(b, TRIAL_ROW_LOCKS, e, ec);
 }
 
@@ -236,8 +235,8 @@ static enum err try_isolation(struct bench *b, struct errctx *ec)
     store_end_txn(b->first);
     if (!e && after.generation != before.generation + 1)
         e = note(b, TRIAL_ISOLATION,
-                 "A transaction does not see what another connection wrote meanwhile: READ COMMITTED or autocommit=1 "
-                 "is not in force, though both were set.");
+                 "A transaction does not see what another connection has written in the meantime: READ COMMITTED and "
+                 "autocommit=1 were set, but one of them has no effect.");
     return e;
 }
 
@@ -305,13 +304,13 @@ static enum err compare_named(struct bench *b, struct errctx *ec)
     b->second->is_bound = true;
     e = store_number(b->second, 0, &twice, ec, "SELECT GET_LOCK(?, 0)", b->name);
     if (!e && twice == 1)
-        return note(b, TRIAL_NAMED_LOCKS, "GET_LOCK gives one lock to two connections at once.");
+        return note(b, TRIAL_NAMED_LOCKS, "GET_LOCK gives the same lock to two connections at the same time.");
     if (!e && holder == 0)
-        return note(b, TRIAL_NAMED_LOCKS, "A lock that GET_LOCK gave is not seen by IS_USED_LOCK.");
+        return note(b, TRIAL_NAMED_LOCKS, "IS_USED_LOCK does not see a lock that GET_LOCK gave.");
     if (!e && holder != mine)
         return note(b, TRIAL_NAMED_LOCKS,
                     "The connection that holds a named lock is %" PRId64 " to IS_USED_LOCK and %" PRId64
-                    " to this node: something between counts connections of its own.",
+                    " to this node: a proxy between them uses its own connection ids.",
                     holder, mine);
     return e;
 }
@@ -328,7 +327,7 @@ static enum err try_named_locks(struct bench *b, struct errctx *ec)
     b->first->is_bound = true; /* it goes with the connection */
     e = store_number(b->first, 0, &got, ec, "SELECT GET_LOCK(?, 0)", b->name);
     if (!e && got != 1)
-        return note(b, TRIAL_NAMED_LOCKS, "GET_LOCK does not give a lock that nobody holds.");
+        return note(b, TRIAL_NAMED_LOCKS, "GET_LOCK does not give a lock that nobody has.");
     if (!e)
         e = compare_named(b, ec);
     return judge(b, TRIAL_NAMED_LOCKS, e, ec);

@@ -161,7 +161,7 @@ static enum err check_room(struct store_session *s, const struct audited_table *
     if (!e && taken)
         e = err_set(ec, ERR_STATE, "another %s has %s", t->one, t->has_same);
     if (!e && !id && count >= t->max)
-        e = err_set(ec, ERR_BUSY, "there are %" PRId64 " %ss, which is as many as there may be", count, t->one);
+        e = err_set(ec, ERR_BUSY, "there are %" PRId64 " %ss, which is the maximum", count, t->one);
     return e;
 }
 

@@ -15,11 +15,11 @@ static enum err check_room(struct store_session *s, const struct token_row *toke
         e = store_number(s, 0, &same, ec, "SELECT COUNT(*) FROM shardwheel_token WHERE name = ? AND user_id = ?",
                          token->name, token->user_id);
     if (!e && same > 0)
-        return err_set(ec, ERR_STATE, "the user has a token of that name");
+        return err_set(ec, ERR_STATE, "the user already has a token with this name");
     if (!e)
         e = store_number(s, 0, &count, ec, "SELECT COUNT(*) FROM shardwheel_token WHERE user_id = ?", token->user_id);
     if (!e && count >= max)
-        return err_set(ec, ERR_BUSY, "the user has %" PRId64 " tokens, which is as many as there may be", count);
+        return err_set(ec, ERR_BUSY, "the user has %" PRId64 " tokens, which is the maximum", count);
     return e;
 }
 

@@ -48,7 +48,7 @@ static enum err check_name_free(struct store_session *s, const char *name, struc
     int64_t other = 0;
     enum err e = store_number(s, 0, &other, ec, "SELECT 1 FROM xxl_job_user WHERE username = ? LIMIT 1", name);
 
-    return !e && other ? err_set(ec, ERR_STATE, "another user has that name") : e;
+    return !e && other ? err_set(ec, ERR_STATE, "another user has this name") : e;
 }
 
 static enum err insert_user(struct store_session *s, const struct user *u, int64_t *id, struct errctx *ec)
@@ -86,7 +86,7 @@ static enum err add_user(struct store_session *s, const struct user *u, const st
     if (!e) {
         e = insert_user(s, u, &made, ec);
         if (e == ERR_INPUT && check_name_free(s, u->name, NULL) == ERR_STATE)
-            e = err_set(ec, ERR_STATE, "another user has that name"); /* by now */
+            e = err_set(ec, ERR_STATE, "another user has this name"); /* by now */
     }
     if (!e)
         e = forget_user(s, made, ec);
@@ -178,7 +178,7 @@ static enum err compare_user(struct store_session *s, const struct user *from, b
     enum err e = users_lock(s, from->id, &now, ec);
 
     if (!e && !same_user(from, &now))
-        e = err_set(ec, ERR_CONFLICT, "user %" PRId64 " was changed by somebody meanwhile", from->id);
+        e = err_set(ec, ERR_CONFLICT, "user %" PRId64 " was changed by somebody else", from->id);
     *has_token = !e && now.token[0];
     user_fini(&now);
     return e;

@@ -30,11 +30,11 @@ static enum err check_room(struct store_session *s, const struct view *view, int
                          "SELECT COUNT(*) FROM shardwheel_view WHERE user_id = ? AND page = ? AND name = ?",
                          view->user_id, view->page, view->name);
     if (!e && same > 0)
-        return err_set(ec, ERR_STATE, "there is a view of that name");
+        return err_set(ec, ERR_STATE, "there is already a view with this name");
     if (!e)
         e = store_number(s, 0, &count, ec, "SELECT COUNT(*) FROM shardwheel_view WHERE user_id = ?", view->user_id);
     if (!e && count >= max)
-        return err_set(ec, ERR_BUSY, "there are %" PRId64 " views, which is as many as a user may have", count);
+        return err_set(ec, ERR_BUSY, "there are %" PRId64 " views, which is the maximum", count);
     return e;
 }
 
@@ -69,7 +69,7 @@ static enum err change(struct store_session *s, const struct view *view, struct 
                          "o.page = v.page AND o.id <> v.id WHERE v.id = ? AND o.name = ?",
                          view->id, view->name);
     if (!e && same > 0)
-        return err_set(ec, ERR_STATE, "there is a view of that name");
+        return err_set(ec, ERR_STATE, "there is already a view with this name");
     if (!e && view->name)
         e = store_exec(s, NULL, ec, "UPDATE shardwheel_view SET name = ? WHERE id = ?", view->name, view->id);
     if (!e && view->query)

@@ -40,7 +40,7 @@ enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int
         if (guards)
             store_parse_guards(db_text(rows, 2), guards);
         if (guards && guards->count == 0)
-            e = err_set(ec, ERR_GUARD, "no node holds Java admins off at present");
+            e = err_set(ec, ERR_GUARD, "no node keeps Java admins on standby at the moment");
     }
     db_rows_destroy(rows);
     return e ? e : fence_shard(s, shard, ec);

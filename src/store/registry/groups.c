@@ -29,6 +29,6 @@ enum err store_update_group_addresses(struct store_session *s, int64_t group, co
         sql_or_null(str_is_blank(new_list) ? NULL : new_list), sql_time(s->st->zone, now_s), group, old_list);
 
     if (!e && effect.matched == 0)
-        e = err_set(ec, ERR_CONFLICT, "the group is gone, is not automatic any more, or its list was changed");
+        e = err_set(ec, ERR_CONFLICT, "the group was deleted, is no longer automatic, or its list was changed");
     return e ? err_wrap(ec, e, "write the addresses of group %" PRId64, group) : ERR_OK;
 }

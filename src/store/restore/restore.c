@@ -54,10 +54,11 @@ static enum err lock_java(struct restore *r, struct errctx *ec)
         store_query(r->s, &rows, ec, "SELECT lock_name FROM xxl_job_lock WHERE lock_name = 'schedule_lock' FOR UPDATE");
 
     db_rows_destroy(rows);
-    return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY,
-                                       "somebody holds schedule_lock of xxl_job_lock: stop all nodes and "
-                                       "Java admins first")
-                             : e;
+    return e == ERR_CONFLICT
+               ? err_set(
+                     ec, ERR_BUSY,
+                     "another session has locked schedule_lock of xxl_job_lock: stop all nodes and Java admins first")
+               : e;
 }
 
 /* One that lives asks for the row, and is seen waiting: by the same user, or with the right PROCESS. */
@@ -72,7 +73,7 @@ static enum err check_java(struct restore *r, struct errctx *ec)
                          "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND "
                          "DB = DATABASE() AND INFO LIKE '%xxl\\_job\\_lock%FOR UPDATE%'");
     }
-    return !e && waiting ? err_set(ec, ERR_BUSY, "a Java admin works on this database: stop it first") : e;
+    return !e && waiting ? err_set(ec, ERR_BUSY, "a Java admin uses this database: stop it first") : e;
 }
 
 /* ---- the tables of the cluster ----------------------------------------------------------------------------------- */
@@ -192,7 +193,7 @@ static enum err find_span(struct restore *r, int64_t newest_s, struct errctx *ec
     r->out->from_s = r->order->from_s ? r->order->from_s : newest_s;
     if (r->out->from_s > r->out->at_s || newest_s > r->out->at_s)
         return err_set(ec, ERR_STATE,
-                       "the clock of the database is before the backup by %" PRId64 " s: set it right first",
+                       "the clock of the database is before the backup by %" PRId64 " s: correct the clock first",
                        (r->out->from_s > newest_s ? r->out->from_s : newest_s) - r->out->at_s);
     return ERR_OK;
 }

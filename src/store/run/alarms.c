@@ -96,7 +96,7 @@ enum err store_hold_alarms(struct store_session *s, const char *incarnation, int
         e = store_write_sql(s, &effect, ec);
     }
     if (e)
-        return err_wrap(ec, e, "ask for the telling of alarms");
+        return err_wrap(ec, e, "take the lease for sending alarms");
     *held = effect.matched > 0;
     return ERR_OK;
 }
@@ -108,7 +108,7 @@ enum err store_release_alarms(struct store_session *s, const char *incarnation, 
         "UPDATE shardwheel_alarm SET quiet_until_ms = 0, incarnation = '' WHERE job_id = 0 AND incarnation = ?",
         incarnation);
 
-    return e ? err_wrap(ec, e, "leave the telling of alarms to others") : ERR_OK;
+    return e ? err_wrap(ec, e, "leave the lease for sending alarms to others") : ERR_OK;
 }
 
 /* ---- jobs to be told of ------------------------------------------------------------------------------------------ */
@@ -188,7 +188,7 @@ enum err store_forget_alarms(struct store_session *s, int64_t silent_ms, struct 
                              "0 AND quiet_until_ms <= " STORE_NOW_MS " - IF(failing = 1, ?, 0)",
                              silent_ms);
 
-    return e ? err_wrap(ec, e, "remove what is told") : ERR_OK;
+    return e ? err_wrap(ec, e, "delete states of alarms") : ERR_OK;
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */

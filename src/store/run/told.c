@@ -29,7 +29,7 @@ enum err store_add_told(struct store_session *s, const struct sent_alarm *rows, 
         }
         e = store_write_sql(s, NULL, ec);
     }
-    return e ? err_wrap(ec, e, "note what was told") : ERR_OK;
+    return e ? err_wrap(ec, e, "record a sent message") : ERR_OK;
 }
 
 static void put_filter(struct sqlbuf *q, const struct sent_filter *filter, int64_t before_id)
@@ -60,7 +60,7 @@ enum err store_load_told(struct store_session *s, const struct sent_filter *filt
     put_filter(&s->sql, filter, before_id);
     sql_put(&s->sql, " ORDER BY t.id DESC LIMIT ?", limit);
     enum err e = store_read_list(s, &alarms, out, ec);
-    return e ? err_wrap(ec, e, "read what was told") : ERR_OK;
+    return e ? err_wrap(ec, e, "read the sent messages") : ERR_OK;
 }
 
 /* `where` is a constant, `bound` what it is compared with. */
@@ -86,5 +86,5 @@ enum err store_forget_told(struct store_session *s, struct errctx *ec)
         e = forget(s, "id <=", newest - TOLD_KEPT, ec);
     if (!e && newest > 0)
         e = forget(s, "at_ms <", now_ms - TOLD_DAYS * DAY_MS, ec);
-    return e ? err_wrap(ec, e, "forget what was told") : ERR_OK;
+    return e ? err_wrap(ec, e, "delete old sent messages") : ERR_OK;
 }

@@ -61,15 +61,14 @@ enum err upgrade_check_version(int found, int own, struct errctx *ec)
     if (found == 0 || (found >= own - 1 && found <= own + 1))
         return ERR_OK;
     if (found > own)
-        return err_set(
-            ec, ERR_STATE,
-            "the tables of shardwheel in this database are of version %d, and this release goes with versions "
-            "up to %d: going back is possible by one release only; use one that goes with version %d",
-            found, own + 1, found);
+        return err_set(ec, ERR_STATE,
+                       "the tables of shardwheel in this database have version %d, and this release supports versions "
+                       "up to %d: you can go back by one release only; use one that supports version %d",
+                       found, own + 1, found);
     return err_set(
         ec, ERR_STATE,
-        "the tables of shardwheel in this database are of version %d, and this release goes with versions from "
-        "%d on: go forward by one release at a time; run `shardwheel install-schema` of the one between first",
+        "the tables of shardwheel in this database have version %d, and this release supports versions from %d on: "
+        "upgrade by one release at a time; first run `shardwheel install-schema` of the release between",
         found, own - 1);
 }
 

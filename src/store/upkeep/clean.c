@@ -191,5 +191,5 @@ enum err store_delete_orphan_settings(struct store_session *s, int64_t before_s,
             "DELETE FROM shardwheel_job WHERE job_id IN (?) AND COALESCE(update_time, '1000-01-01 00:00:00') < ?",
             sql_list(ids, n), sql_time(s->st->zone, before_s));
     *deleted = (size_t)effect.matched;
-    return e ? err_wrap(ec, e, "remove settings of jobs that are gone") : ERR_OK;
+    return e ? err_wrap(ec, e, "delete settings of deleted jobs") : ERR_OK;
 }

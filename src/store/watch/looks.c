@@ -114,7 +114,7 @@ enum err store_load_watch_facts(struct store_session *s, enum watch_kind kind, i
                   "g.id = j.job_group LEFT JOIN shardwheel_job o ON o.job_id = j.id WHERE j.id = ?",
                   store_job_name(s), store_group_title(s), target);
     enum err e = store_read_row(s, &facts, out, &out->memory, ec);
-    return e && e != ERR_NOTFOUND ? err_wrap(ec, e, "read of what people are told") : e;
+    return e && e != ERR_NOTFOUND ? err_wrap(ec, e, "read the open alarms") : e;
 }
 
 FINI_BY(store_free_memory, watch_facts, memory)

@@ -48,7 +48,7 @@ enum err store_write_watch_changes(struct store_session *s, const char *incarnat
                        "UPDATE shardwheel_alarm SET failures = failures + 1 WHERE job_id = 0 AND incarnation = ?",
                        incarnation);
     if (!e && effect.matched == 0)
-        e = err_set(ec, ERR_STATE, "another node tells of alarms now");
+        e = err_set(ec, ERR_STATE, "another node sends the alarms now");
     for (size_t i = 0; i < count && !e; i++)
         e = write_change(s, &changes[i], ec);
     e = store_finish_txn(s, e, ec);
@@ -66,7 +66,7 @@ enum err store_end_watch_telling(struct store_session *s, const char *kind, int6
                           "UPDATE shardwheel_watch SET phase = ? WHERE kind = ? AND target = ? AND phase = ?",
                           WATCH_TOLD, kind, target, WATCH_NEW);
 
-    return e ? err_wrap(ec, e, "write that people were told") : ERR_OK;
+    return e ? err_wrap(ec, e, "write that alarms were sent") : ERR_OK;
 }
 
 /* ---- held back --------------------------------------------------------------------------------------------------- */

@@ -50,11 +50,11 @@ static void mistakes_are_told_without_secrets(void **state)
         {"slack=ftp://SECRET", "word 1: a URL"},
         {"mail=SECRET", "word 1: mail addresses"},
         {"mail=,", "word 1: mail addresses"},
-        {"secret=SECRET", "word 1: no channel stands before it"},
-        {"slack=https://s/ secret=SECRET", "word 2: secret goes with"},
-        {"wecom=https://s/ secret=SECRET", "word 2: secret goes with"},
+        {"secret=SECRET", "word 1: there is no channel before it"},
+        {"slack=https://s/ secret=SECRET", "word 2: secret is only for"},
+        {"wecom=https://s/ secret=SECRET", "word 2: secret is only for"},
         {"slack=https://s/ groups=a groups=b", "word 3: this channel has groups"},
-        {"slack=https://s/ name=a\"b", "word 2: a name is"},
+        {"slack=https://s/ name=a\"b", "word 2: a name has"},
         {"slack=https://s/ name=x json=https://s/ name=x", "two channels are named x"},
     };
 
@@ -73,7 +73,7 @@ static void mistakes_are_told_without_secrets(void **state)
     for (int i = 0; i <= CHANNELS_MAX; i++)
         buf_puts(&many, "json=https://j/ ");
     assert_int_equal(channels_parse(many.data, &list, &ec), ERR_INPUT);
-    assert_non_null(strstr(ec.text, "word 33: that is channel 33, and 32 are the most"));
+    assert_non_null(strstr(ec.text, "word 33: this is channel 33; at most 32 are allowed"));
     buf_fini(&many);
 }
 
@@ -107,8 +107,8 @@ static void wrong_templates_are_told_with_their_place(void **state)
     static const char *const wrong[][2] = {
         {"{jab}", "character 1: unknown placeholder {jab}"},
         {"\xe6\x97\xa5{{ {}", "character 5: unknown placeholder {}"},
-        {"ab {job", "character 4: a brace without its other {job"},
-        {"{job{log}}", "character 1: a brace without its other {job{log}}"},
+        {"ab {job", "character 4: a brace without the other one {job"},
+        {"{job{log}}", "character 1: a brace without the other one {job{log}}"},
         {"{JOB}", "character 1: unknown placeholder {JOB}"},
     };
 

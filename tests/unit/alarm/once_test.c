@@ -142,7 +142,7 @@ static bool is_reached(int run)
 static enum err reach(const struct store_session *s, struct errctx *ec)
 {
     fibers_sleep_us(1 + (int64_t)fibers_draw(fibers_chance(20) ? 400000 : 4000));
-    return is_reached(s->run) ? ERR_OK : err_set(ec, ERR_LOST, "the database is away");
+    return is_reached(s->run) ? ERR_OK : err_set(ec, ERR_LOST, "the database is unavailable");
 }
 
 static enum fate draw_fate(void)
@@ -170,7 +170,7 @@ enum err store_take_session(struct store *st, enum session_kind kind, struct sto
 {
     (void)kind;
     if (!is_reached(st->run))
-        return err_set(ec, ERR_LOST, "the database is away");
+        return err_set(ec, ERR_LOST, "the database is unavailable");
     *out = calloc(1, sizeof **out);
     (*out)->run = st->run;
     return ERR_OK;

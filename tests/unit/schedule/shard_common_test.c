@@ -11,7 +11,7 @@ static void steps_fail_and_recover_apart(void **state)
 
     (void)state;
     log_set_level(LOG_ERROR);
-    err_set(&ec, ERR_LOST, "the database is away");
+    err_set(&ec, ERR_LOST, "the database is unavailable");
     shard_log_failure(&shard, STEP_SETTLE, &ec);
     shard_log_good(&shard, STEP_CLAIM);
     assert_int_equal(shard.failing, 1u << STEP_SETTLE); /* its next failure is no news */

@@ -257,7 +257,7 @@ static enum err lose(struct store_session *s, enum err e, struct errctx *ec)
         fibers_sleep_us(s->kind == SESSION_RING ? 3000000 : 5000000);
     }
     watch_step();
-    return err_set(ec, e, "the database is away");
+    return err_set(ec, e, "the database is unavailable");
 }
 
 static void travel(const struct store_session *s)

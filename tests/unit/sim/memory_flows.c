@@ -258,7 +258,7 @@ static enum err choose_state(struct memory_db *db, const struct flow_run_start *
     if (order->policy == FLOW_SKIP_IF_RUNNING)
         return err_set(ec, ERR_STATE, "a run of the flow is still open");
     if (queued >= order->queue_max)
-        return err_set(ec, ERR_BUSY, "%" PRId64 " runs of the flow wait in line already", queued);
+        return err_set(ec, ERR_BUSY, "%" PRId64 " runs of the flow already wait in the queue", queued);
     *state = FLOW_RUN_QUEUED;
     return ERR_OK;
 }
@@ -444,9 +444,9 @@ static void write_due_run(struct memory_db *db, struct memory_move *move, const 
     if (start->policy == FLOW_PARALLEL || running + queued == 0)
         insert_due_run(db, move, start, FLOW_RUN_RUNNING, start->kind, NULL);
     else if (start->policy == FLOW_SKIP_IF_RUNNING)
-        insert_due_run(db, move, start, FLOW_RUN_SKIPPED, start->kind, "the run before was still open");
+        insert_due_run(db, move, start, FLOW_RUN_SKIPPED, start->kind, "the previous run was still open");
     else if (queued >= start->queue_max)
-        insert_due_run(db, move, start, FLOW_RUN_SKIPPED, start->kind, "too many runs wait in line");
+        insert_due_run(db, move, start, FLOW_RUN_SKIPPED, start->kind, "too many runs wait in the queue");
     else
         insert_due_run(db, move, start, FLOW_RUN_QUEUED, start->kind, NULL);
 }

@@ -294,7 +294,7 @@ enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, str
     if (!e && db->shard[shard].epoch != epoch && memory_holds(db, RULE_CLAIM_CHECKS_EPOCH))
         e = err_set(ec, ERR_STATE, "fenced");
     if (!e && guards && !db->guarded)
-        e = err_set(ec, ERR_GUARD, "no node holds Java admins off at present");
+        e = err_set(ec, ERR_GUARD, "no node keeps Java admins on standby at the moment");
     if (e)
         return e;
     guard_serial = db->guard_serial;

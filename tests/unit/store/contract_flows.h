@@ -684,7 +684,7 @@ static void contract_a_due_flow_starts_once(void **state)
     contract_start_due(s, epoch, start);
     assert_int_equal(contract_read_run(3).state, FLOW_RUN_SKIPPED);
     assert_false(contract_read_run(3).is_looked_at);
-    assert_string_equal(contract_read_run(3).message, "too many runs wait in line");
+    assert_string_equal(contract_read_run(3).message, "too many runs wait in the queue");
     start.flow.next_s = CONTRACT_S + 30;
     start.new_next_s = 0;
     start.run = false;

@@ -102,7 +102,7 @@ static bool is_guarded(struct guarded *g)
 static void assert_refused(struct guarded *g)
 {
     assert_int_equal(claim(g), ERR_GUARD);
-    assert_non_null(strstr(g->why.text, "no node holds Java admins off"));
+    assert_non_null(strstr(g->why.text, "no node keeps Java admins on standby"));
     assert_false(g->f.c.jobs[0].advanced);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
     assert_int_equal(test_int("SELECT trigger_next_time FROM xxl_job_info"), NOW_S * 1000);

@@ -372,7 +372,7 @@ static void what_members_of_a_cluster_refuse(void **state)
     assert_int_equal(
         signal_error("1105", "Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING", &why),
         ERR_INPUT);
-    assert_non_null(strstr(why.text, "pxc_strict_mode=PERMISSIVE lets named locks be taken"));
+    assert_non_null(strstr(why.text, "pxc_strict_mode=PERMISSIVE allows named locks"));
     assert_non_null(strstr(why.text, "shardwheel.java-guard=off"));
 }
 

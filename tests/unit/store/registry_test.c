@@ -220,7 +220,7 @@ static void one_standalone_node_at_a_time(void **state)
     assert_true(held);
     assert_ok(store_check_standalone(b, &held, ec));
     assert_false(held);
-    /* Killed: the session connects anew, but the lock is gone, and the session does not think it has it. */
+    /* Killed: the session connects anew, but the lock is lost, and the session does not think it has it. */
     test_sql("KILL CONNECTION %" PRId64, test_connection_id(a));
     test_wait("SELECT IS_FREE_LOCK(CONCAT('shardwheel_', MD5(DATABASE())))");
     enum err e = store_check_standalone(a, &held, &why);

@@ -133,7 +133,7 @@ static void it_changes_when_every_cursor_is_there(void **state)
     /* Who tries again finds that it is over; who has not heard of it takes nothing. */
     assert_int_equal(try(&wish).outcome, RESHARD_GONE);
     assert_int_equal(store_take_shard(s, 1, 3, "a", 0, 0, &epoch, &cursor_s, &why), ERR_STATE);
-    assert_non_null(strstr(why.text, "works with 5 shards by now, this node still with 3"));
+    assert_non_null(strstr(why.text, "now has 5 shards, this node still uses 3"));
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 5);
     assert_ok(store_take_shard(s, 4, 5, "a", 0, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 6);

@@ -537,7 +537,7 @@ static void tables_two_versions_ahead_are_refused(void **state)
     (void)state;
     test_sql("UPDATE shardwheel_schema SET version = %d", OWN_VERSION + 2);
     test_sql("ALTER TABLE shardwheel_cluster DROP zone_cron");
-    snprintf(expected, sizeof expected, "of version %d, and this release goes with versions up to %d", OWN_VERSION + 2,
+    snprintf(expected, sizeof expected, "have version %d, and this release supports versions up to %d", OWN_VERSION + 2,
              OWN_VERSION + 1);
     assert_int_equal(store_load_features(st, &f, &why), ERR_STATE);
     assert_non_null(strstr(why.text, expected));
@@ -562,11 +562,11 @@ static void versions_go_together_with_their_neighbours(void **state)
         {4, 5, NULL},
         {5, 5, NULL},
         {6, 5, NULL},
-        {7, 5, "of version 7, and this release goes with versions up to 6: going back is possible by one release only"},
+        {7, 5, "have version 7, and this release supports versions up to 6: you can go back by one release only"},
         {3, 5,
-         "of version 3, and this release goes with versions from 4 on: go forward by one release at a time; run "
-         "`shardwheel install-schema` of the one between first"},
-        {1, 3, "of version 1, and this release goes with versions from 2 on"},
+         "have version 3, and this release supports versions from 4 on: upgrade by one release at a time; first run "
+         "`shardwheel install-schema` of the release between"},
+        {1, 3, "have version 1, and this release supports versions from 2 on"},
     };
 
     (void)state;

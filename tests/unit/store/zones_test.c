@@ -202,7 +202,7 @@ static void they_are_changed_while_no_node_lives(void **state)
     test_sql("INSERT INTO shardwheel_node VALUES ('0123', 'node-a', '', '', 0, TIMESTAMPDIFF(MICROSECOND, "
              "'1970-01-01', UTC_TIMESTAMP(3)) DIV 1000, 0, 1, 0, -1, 1)");
     assert_int_equal(set_zone(st, CLUSTER_ZONE_DATABASE, "UTC", true, &why), ERR_BUSY);
-    assert_non_null(strstr(why.text, "node node-a runs, or did so 0."));
+    assert_non_null(strstr(why.text, "node node-a is running, or was 0."));
     assert_int_equal(set_zone(st, CLUSTER_ZONE_CRON, "UTC", true, &why), ERR_BUSY);
     check_record("Asia/Shanghai", "Asia/Shanghai");
 
@@ -230,7 +230,7 @@ static void planned_fires_hold_the_change_of_their_zone(void **state)
              "(1, 1, %s, 0, '<!--sw:p:%" PRId64 ":1-->', 0)",
              low, NOW_S + 5);
     assert_int_equal(set_zone(st, CLUSTER_ZONE_DATABASE, "UTC", false, &why), ERR_CONFLICT);
-    assert_non_null(strstr(why.text, "1 planned fires have no end yet"));
+    assert_non_null(strstr(why.text, "1 planned fires have not ended yet"));
     assert_non_null(strstr(why.text, "start a node with zone Asia/Shanghai"));
     check_record("Asia/Shanghai", "Asia/Shanghai");
     assert_ok(set_zone(st, CLUSTER_ZONE_CRON, "UTC", false, ec)); /* they have their second already */
