@@ -46,17 +46,16 @@ static bool is_attribute(const char *name)
 static enum err check_opts(const struct directory_opts *o, struct errctx *ec)
 {
     if (!filter_is_whole(o->user_filter) || !strstr(o->user_filter, "{user}") || strstr(o->user_filter, "{dn}"))
-        return err_set(ec, ERR_INPUT, "shardwheel.ldap.user-filter: %.200s is no filter in ( ) with {user} in it",
+        return err_set(ec, ERR_INPUT, "shardwheel.ldap.user-filter: %.200s is not a filter in ( ) with {user}",
                        o->user_filter);
     if (!filter_is_whole(o->group_filter) || (!strstr(o->group_filter, "{dn}") && !strstr(o->group_filter, "{user}")))
-        return err_set(ec, ERR_INPUT,
-                       "shardwheel.ldap.group-filter: %.200s is no filter in ( ) with {dn} or {user} in it",
+        return err_set(ec, ERR_INPUT, "shardwheel.ldap.group-filter: %.200s is not a filter in ( ) with {dn} or {user}",
                        o->group_filter);
     if (!is_attribute(o->name_attribute))
-        return err_set(ec, ERR_INPUT, "shardwheel.ldap.name-attribute: %.100s is no name of an attribute",
+        return err_set(ec, ERR_INPUT, "shardwheel.ldap.name-attribute: %.100s is not the name of an attribute",
                        o->name_attribute);
     if (!is_attribute(o->group_attribute))
-        return err_set(ec, ERR_INPUT, "shardwheel.ldap.group-attribute: %.100s is no name of an attribute",
+        return err_set(ec, ERR_INPUT, "shardwheel.ldap.group-attribute: %.100s is not the name of an attribute",
                        o->group_attribute);
     if (!*o->base_dn)
         return err_set(ec, ERR_INPUT, "shardwheel.ldap.base-dn must be set with shardwheel.ldap.url");
@@ -212,9 +211,10 @@ static enum directory_answer find_user(struct directory *d, struct link *l, cons
     if (found.count == 1 && !found.cut && *found.list[0].dn) {
         a = take_user(d, &found.list[0], name, out, ec);
         if (!a && !is_written_so(name, out->name))
-            a = answer_set(ec, DIRECTORY_WRONG, "no user of the directory writes the name in these letters");
+            a = answer_set(ec, DIRECTORY_WRONG,
+                           "the name differs from that in the directory by more than the case of a to z");
     } else if (found.count > 0) {
-        a = answer_set(ec, DIRECTORY_SEVERAL, "shardwheel.ldap.user-filter finds several users of one name");
+        a = answer_set(ec, DIRECTORY_SEVERAL, "shardwheel.ldap.user-filter finds several users with this name");
     } else {
         a = answer_set(ec, DIRECTORY_WRONG, "no such user in the directory");
     }
@@ -266,7 +266,7 @@ enum directory_answer directory_login(struct directory *d, const char *name, con
 
     errctx_clear(ec);
     if (!is_name(name) || !*password || strlen(password) > DIRECTORY_PASSWORD_MAX)
-        return answer_set(ec, DIRECTORY_WRONG, "no name, or no password, that a directory could have");
+        return answer_set(ec, DIRECTORY_WRONG, "the name or the password is not possible in a directory");
     a = enter(d, &l, ec);
     if (!a)
         a = log_in(d, l, name, password, &p, ec);
@@ -292,7 +292,7 @@ static enum directory_answer explain_nobody(struct directory *d, struct link *l,
     if (a)
         return a;
     if (found)
-        return answer_set(ec, DIRECTORY_NOBODY, "below %.200s there are entries, but none that fits %.200s",
+        return answer_set(ec, DIRECTORY_NOBODY, "below %.200s there are entries, but none that matches %.200s",
                           d->opts.base_dn, d->opts.user_filter);
     return answer_set(ec, DIRECTORY_NOBODY, "below %.200s there is nothing that the account %.200s may read",
                       d->opts.base_dn, *d->opts.bind_dn ? d->opts.bind_dn : "of nobody");

@@ -85,7 +85,7 @@ static enum directory_answer judge(struct secure *s, const char *host, struct er
     char reason[200];
 
     if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH)
-        return answer_set(ec, DIRECTORY_NO_HOST, "%s: its certificate is of another host", host);
+        return answer_set(ec, DIRECTORY_NO_HOST, "%s: its certificate is for another host", host);
     if (verdict != X509_V_OK)
         return answer_set(ec, DIRECTORY_NO_TRUST, "%s: its certificate is not trusted: %s", host,
                           X509_verify_cert_error_string(verdict));

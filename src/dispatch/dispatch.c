@@ -218,7 +218,7 @@ bool dispatch_has_room(struct dispatch *d)
 
     if (full && !d->full) {
         log_warn("dispatch", "event=results_full count=%zu effect=%s", used,
-                 log_quote("fires go out no faster than results are written").s);
+                 log_quote("fires are sent only as fast as results are written").s);
         d->full = true;
     } else if (d->full && used <= d->held_at / 2) {
         d->full = false;

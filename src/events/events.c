@@ -114,7 +114,7 @@ static enum err find_lane(struct events *v, const struct hook_row *hook, struct 
         unused = (*out)->hook_id ? unused : *out;
     }
     if (!unused) /* for as long as requests to URLs of before take */
-        return err_set(ec, ERR_BUSY, "webhook %" PRId64 " was changed too often in a moment", hook->id);
+        return err_set(ec, ERR_BUSY, "webhook %" PRId64 " was changed too often in a short time", hook->id);
     e = hook_target_create(v->http, hook->target, &unused->target, ec);
     if (e)
         return e;

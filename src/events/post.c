@@ -11,7 +11,7 @@
 
 /* ---- URLs -------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of scheme and host; 0: that is no URL of http or https. */
+/* Bytes of scheme and host; 0: this is not an http or https URL. */
 static size_t measure_address(const char *url)
 {
     size_t scheme = strncmp(url, "http://", 7) == 0 ? 7 : strncmp(url, "https://", 8) == 0 ? 8 : 0;
@@ -34,7 +34,7 @@ enum err events_check_url(const char *url, struct errctx *ec)
     if (!address)
         return err_set(ec, ERR_NOMEM, "out of memory");
     if (len == 0)
-        e = err_set(ec, ERR_INPUT, "that is no URL of http or https");
+        e = err_set(ec, ERR_INPUT, "this is not an http or https URL");
     else if (strchr(address, ',') || executor_networks_check_list(NULL, address, NULL, &why))
         e = err_set(ec, ERR_INPUT, "calls to that address are not allowed");
     free(address);
@@ -61,7 +61,7 @@ enum err hook_target_create(struct http_client *http, const char *url, struct ho
     if (len == 0) {
         free(target);
         free(address);
-        return err_set(ec, ERR_INPUT, "that is no URL of http or https");
+        return err_set(ec, ERR_INPUT, "this is not an http or https URL");
     }
     if (target && address) {
         target->url = str_copy(url);

@@ -98,11 +98,11 @@ static enum err make(struct executor_calls *calls, struct call *call, struct err
     enum err e;
 
     if (!request_is_address(call->target->address)) {
-        fail(call->log ? &call->log->answer : call->answer, "the address is no URL", call->target->address);
+        fail(call->log ? &call->log->answer : call->answer, "the address is not a URL", call->target->address);
         e = ERR_OK;
     } else if (atomic_fetch_add_explicit(&calls->under_way, 1, memory_order_relaxed) >= calls->max) {
         atomic_fetch_sub_explicit(&calls->under_way, 1, memory_order_relaxed);
-        e = err_set(ec, ERR_BUSY, "%d calls to executors are under way already", calls->max);
+        e = err_set(ec, ERR_BUSY, "%d calls to executors are already in progress", calls->max);
     } else {
         e = run(calls, call, ec);
         atomic_fetch_sub_explicit(&calls->under_way, 1, memory_order_relaxed);

@@ -336,7 +336,7 @@ bool curl_call_set_way(struct curl_call *call, const char *addresses, int64_t ti
 /* What went wrong with TLS, with libcurl's words. They have no numbers of their own. */
 static const char *explain_tls(const struct curl_call *call, const char *what, struct curl_reason *out)
 {
-    snprintf(out->text, sizeof out->text, "%s: %s", what, call->error[0] ? call->error : "no reason is known");
+    snprintf(out->text, sizeof out->text, "%s: %s", what, call->error[0] ? call->error : "the reason is not known");
     return out->text;
 }
 
@@ -347,7 +347,7 @@ static const char *explain_unreached(const struct curl_call *call, CURLcode resu
         const char *text;
     } of_tls[] = {
         {CURLE_PEER_FAILED_VERIFICATION, "the executor's certificate is refused"},
-        {CURLE_SSL_CONNECT_ERROR, "TLS does not come about"},
+        {CURLE_SSL_CONNECT_ERROR, "the TLS handshake failed"},
         {CURLE_SSL_CACERT_BADFILE, "shardwheel.executor.tls.ca cannot be used"},
         {CURLE_SSL_CERTPROBLEM, "shardwheel.executor.tls.cert or key cannot be used"},
     };

@@ -74,7 +74,7 @@ static int find_built_in(const struct ip *ip)
 static const char *find_refusal(const struct executor_networks *n, const struct ip *ip)
 {
     static const char special[] = "is a link-local, metadata or multicast address";
-    static const char outside[] = "is outside of what shardwheel.executor.networks allows";
+    static const char outside[] = "is not in a network that shardwheel.executor.networks allows";
     const struct networks *given = n ? n->given : NULL;
     int given_bits;
     enum networks_verdict verdict = networks_look_up(given, ip, &given_bits);

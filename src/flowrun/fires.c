@@ -91,7 +91,7 @@ void fires_check_job(const struct work *w, size_t step, struct errctx *why)
         (void)err_set(why, ERR_INPUT, "job %" PRId64 " is a broadcast job: its step must be of type broadcast",
                       s->job_id);
     else if (!broadcast && s->kind == FLOW_BROADCAST)
-        (void)err_set(why, ERR_INPUT, "job %" PRId64 " is no broadcast job", s->job_id);
+        (void)err_set(why, ERR_INPUT, "job %" PRId64 " is not a broadcast job", s->job_id);
 }
 
 /* The parameter of the step's run, or that of its job. ERR_INPUT: a path leads to nothing. */

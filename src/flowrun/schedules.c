@@ -49,7 +49,7 @@ void schedules_plan(const struct flow_settings *settings, const struct zone *zon
     start->run = settings->misfire_once;
     start->kind = 'F';
     if (!settings->misfire_once)
-        start->missed = "no node was there at this due time; it was missed";
+        start->missed = "no node was scheduling at this due time; it was missed";
     if (!start->run && settings->delay_s)
         start->new_next_s = schedules_find_delayed(settings, now_s);
 }

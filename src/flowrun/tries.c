@@ -102,7 +102,7 @@ static enum err start_flow(struct work *w, size_t step, struct errctx *ec)
     if (!child)
         e = err_set(&why, ERR_INPUT, "there is no flow \"%s\"", name);
     else if (w->run->depth + 1 >= FLOW_DEPTH_MAX)
-        e = err_set(&why, ERR_INPUT, "flows of flows are %d deep at most", FLOW_DEPTH_MAX);
+        e = err_set(&why, ERR_INPUT, "flows can be nested at most %d levels deep", FLOW_DEPTH_MAX);
     if (!e)
         e = flow_put_parameters(&parameters, w->values, step, &why);
     if (!e)
@@ -166,9 +166,9 @@ static bool is_again(const struct flow_fire_end *end)
 static const char *find_why(const struct flow_fire_end *end)
 {
     if (end->gone)
-        return "its row of the log was deleted";
+        return "its log row was deleted";
     if (end->handle_code == CODE_OPEN)
-        return "it could not be sent; its log says why";
+        return "it could not be sent; its log row has the reason";
     if (!end->said || !end->said[0])
         return "its executor reported a failure";
     if (is_lost(end))

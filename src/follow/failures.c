@@ -82,7 +82,7 @@ static enum err end_gone(struct failures *f, struct store_session *s, struct err
     if (!e && ended) {
         counters_add(f->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
         log_warn("follow", "event=delivery_unknown count=%zu why=%s", ended,
-                 log_quote("their node went away before it could tell what came of these retries").s);
+                 log_quote("their node failed before it wrote the result of these retries").s);
         f->more = true; /* they are failures now */
     }
     free(live);
@@ -98,7 +98,7 @@ static enum err end_stale(struct failures *f, struct store_session *s, struct er
     if (ended > 0) {
         counters_add(f->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
         log_warn("follow", "event=delivery_unknown count=%zu why=%s", ended,
-                 log_quote("their shards have passed them long ago, and nobody has written what came of them").s);
+                 log_quote("the cursors of their shards have passed them long ago, and no result was written").s);
         f->more = true; /* they are failures now */
     }
     return e;

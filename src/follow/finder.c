@@ -131,7 +131,7 @@ static void note_dropped(struct finder *f, size_t dropped)
 {
     if (dropped && !f->warned_watch)
         log_warn("follow", "event=too_many_open_rows count=%zu effect=%s", dropped,
-                 log_quote("the oldest open log rows are not looked at again: if they fail, nobody is told").s);
+                 log_quote("the oldest open log rows are not checked: if they fail, there is no retry and no alarm").s);
     f->warned_watch = dropped > 0;
 }
 

@@ -226,7 +226,7 @@ int64_t lost_turn(struct lost *l)
         l->turn_mono_ms = begun_ms;
     if (e && e != ERR_CONFLICT && !l->failing)
         log_warn("follow", "event=lost_runs_failing error=%s effect=%s", log_quote(ec.text).s,
-                 log_quote("lost runs are not looked for").s);
+                 log_quote("lost runs are not found").s);
     else if (!e && l->failing)
         log_info("follow", "event=lost_runs_working");
     l->failing = e && e != ERR_CONFLICT;

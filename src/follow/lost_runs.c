@@ -43,7 +43,7 @@ static enum err add_runs(struct lost_runs *r, const struct open_runs *found, str
             run.address = lost_addresses_get(r->addresses, row->address);
         if (!run.address) {
             log_limited(&r->full_log, r->clock, LOG_WARN, "follow", "event=too_many_open_runs max=%d effect=%s",
-                        RUNS_MAX, log_quote("some are not looked at before others have ended").s);
+                        RUNS_MAX, log_quote("some are checked only after others have ended").s);
             break;
         }
         r->list[r->count++] = run;

@@ -22,10 +22,10 @@ static enum err check_addresses(const char *list, struct errctx *ec)
     if (!group)
         return err_set(ec, ERR_NOMEM, "out of memory");
     if (group->count == 0)
-        e = err_set(ec, ERR_INPUT, "addresses: there is none between the commas");
+        e = err_set(ec, ERR_INPUT, "addresses: there is no address between the commas");
     for (size_t i = 0; i < group->count && !e; i++) {
         if (!request_is_address(group->addresses[i]))
-            e = err_set(ec, ERR_INPUT, "addresses: \"%.100s\" is no http URL", group->addresses[i]);
+            e = err_set(ec, ERR_INPUT, "addresses: \"%.100s\" is not an http URL", group->addresses[i]);
         else if (utf8_count(group->addresses[i], strlen(group->addresses[i]), /*utf16=*/false) > ADDRESS_MAX)
             e = err_set(ec, ERR_INPUT, "addresses: \"%.100s...\" is longer than %d characters", group->addresses[i],
                         ADDRESS_MAX);
@@ -37,7 +37,8 @@ static enum err check_addresses(const char *list, struct errctx *ec)
 enum err trigger_check(const struct trigger_order *order, struct errctx *ec)
 {
     if (order->job_id < 1 || order->job_id > JOB_ID_MAX)
-        return err_set(ec, ERR_INPUT, "job id: %" PRId64 " is none: they go from 1 to %d", order->job_id, JOB_ID_MAX);
+        return err_set(ec, ERR_INPUT, "job id: %" PRId64 " is not valid: ids go from 1 to %d", order->job_id,
+                       JOB_ID_MAX);
     return str_is_blank(order->addresses) ? ERR_OK : check_addresses(order->addresses, ec);
 }
 
@@ -48,7 +49,7 @@ static enum err check_param(const char *param, size_t param_max, struct errctx *
 
     if (len <= param_max)
         return ERR_OK;
-    return err_set(ec, ERR_INPUT, "parameter: %zu %s, the log takes %zu", len, in_bytes ? "bytes" : "characters",
+    return err_set(ec, ERR_INPUT, "parameter: %zu %s; at most %zu are allowed", len, in_bytes ? "bytes" : "characters",
                    param_max);
 }
 

@@ -108,7 +108,7 @@ static bool wait_for_end(struct triggers *t, struct call *call, int64_t deadline
             return false;
         }
         unqueue(t, call);
-        call->result = err_set(&call->ec, ERR_TIMEOUT, "the database did not take it within %d s; nothing was fired",
+        call->result = err_set(&call->ec, ERR_TIMEOUT, "the database did not accept it within %d s; nothing was fired",
                                TRIGGERS_WAIT_MS / 1000);
         return true;
     }
@@ -149,7 +149,7 @@ enum err triggers_fire(struct triggers *t, const struct trigger_order *order, st
         return e;
     }
     if (!ours)
-        return err_set(ec, ERR_UNKNOWN, "the database has not answered for %d s: whether it was fired is in the log",
+        return err_set(ec, ERR_UNKNOWN, "the database has not answered for %d s: the log says whether it was fired",
                        TRIGGERS_WAIT_MS / 1000);
     return take_outcome(call, out, ec);
 }
@@ -269,7 +269,7 @@ static enum err note_log_ids(struct call *call, struct errctx *ec)
         n++;
     call->made.log_ids = calloc(n, sizeof *call->made.log_ids);
     if (!call->made.log_ids)
-        return err_set(ec, ERR_NOMEM, "it was fired, but there is no memory to say as which log");
+        return err_set(ec, ERR_NOMEM, "it was fired, but there is no memory to answer with its log id");
     for (const struct fire *f = call->fires; f; f = f->next)
         call->made.log_ids[call->made.count++] = f->log_id;
     return ERR_OK;
@@ -292,7 +292,7 @@ static enum err settle(struct triggers *t, struct errctx *ec)
             return sent ? ERR_OK : err_set(ec, ERR_LOST, "the database lost it; nothing was fired");
         if (!worker_pause_until(&t->worker, clock_mono_ms(t->clock) + DOUBT_PAUSE_MS) &&
             (away || ++last == DOUBT_END_TRIES))
-            return err_set(ec, ERR_UNKNOWN, "this node is stopping: whether it was fired is in the log");
+            return err_set(ec, ERR_UNKNOWN, "this node is stopping: the log says whether it was fired");
     }
 }
 

@@ -28,7 +28,7 @@ enum err keep_unpack(const unsigned char *data, size_t len, size_t text_len, str
     if (!text)
         return err_set(ec, ERR_NOMEM, "out of memory for a kept log of %zu bytes", text_len);
     if (uncompress((unsigned char *)text, &got, data, len) != Z_OK)
-        e = err_set(ec, ERR_STATE, "the kept log cannot be read: it is not what was written");
+        e = err_set(ec, ERR_STATE, "the kept log cannot be read: it was changed, or is damaged");
     else
         buf_append(out, text, got);
     free(text);

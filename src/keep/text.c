@@ -150,6 +150,6 @@ void keep_text_end(struct keep_text *t, bool goes_on, struct buf *out)
     }
     buf_append(out, t->tail.data, t->tail.len);
     if (goes_on)
-        put_mark(out, "the log goes on; its end is not kept");
+        put_mark(out, "the log continues; its end is not kept");
     t->is_cut |= goes_on;
 }

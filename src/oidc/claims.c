@@ -17,9 +17,9 @@ static enum err check_audience(const struct document *c, const struct claims_wan
     if (!document_lists(c, "aud", w->client_id))
         return err_set(ec, ERR_INPUT, "it is for another client (aud)");
     if (!party && document_count(c, "aud") > 1)
-        return err_set(ec, ERR_INPUT, "it is for several clients, and does not say who asked for it (azp)");
+        return err_set(ec, ERR_INPUT, "it is for several clients, and does not name the one that requested it (azp)");
     if (party && strcmp(party, w->client_id) != 0)
-        return err_set(ec, ERR_INPUT, "another client has asked for it (azp)");
+        return err_set(ec, ERR_INPUT, "another client requested it (azp)");
     return ERR_OK;
 }
 
@@ -28,11 +28,12 @@ static enum err check_times(const struct document *c, const struct claims_wanted
     int64_t ends_s, issued_s, begins_s;
 
     if (!document_get_time(c, "exp", &ends_s) || !document_get_time(c, "iat", &issued_s))
-        return err_set(ec, ERR_INPUT, "it does not say when it was issued, or until when it is valid (iat, exp)");
+        return err_set(ec, ERR_INPUT, "it has no time of issue, or no end of validity (iat, exp)");
     if (w->now_s - OIDC_SKEW_S >= ends_s)
         return err_set(ec, ERR_INPUT, "it expired %" PRId64 " s ago by this node's clock (exp)", w->now_s - ends_s);
     if (issued_s > w->now_s + OIDC_SKEW_S)
-        return err_set(ec, ERR_INPUT, "it was issued %" PRId64 " s ahead of this node's clock (iat): one is wrong",
+        return err_set(ec, ERR_INPUT,
+                       "it was issued %" PRId64 " s ahead of this node's clock (iat): one of the clocks is wrong",
                        issued_s - w->now_s);
     if (document_get_time(c, "nbf", &begins_s) && begins_s > w->now_s + OIDC_SKEW_S)
         return err_set(ec, ERR_INPUT, "it is not valid yet by this node's clock (nbf)");
@@ -46,16 +47,16 @@ enum err claims_check(const struct document *c, const struct claims_wanted *w, s
     enum err e;
 
     if (!issuer || strcmp(issuer, w->issuer) != 0)
-        return err_set(ec, ERR_INPUT, "it is of another issuer (iss): \"%.200s\"", issuer ? issuer : "");
+        return err_set(ec, ERR_INPUT, "it is from another issuer (iss): \"%.200s\"", issuer ? issuer : "");
     e = check_audience(c, w, ec);
     if (!e)
         e = check_times(c, w, ec);
     if (e)
         return e;
     if (!nonce || !w->nonce[0] || !str_equal_const_time(nonce, w->nonce))
-        return err_set(ec, ERR_INPUT, nonce ? "it is of another login (nonce)" : "it has no nonce");
+        return err_set(ec, ERR_INPUT, nonce ? "it is for another login (nonce)" : "it has no nonce");
     if (!subject || !*subject || strlen(subject) > SUBJECT_MAX)
-        return err_set(ec, ERR_INPUT, "it does not say who it is (sub)");
+        return err_set(ec, ERR_INPUT, "it does not identify the user (sub)");
     return ERR_OK;
 }
 

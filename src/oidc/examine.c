@@ -67,7 +67,8 @@ static void examine_client(const struct examiner *x, const struct oidc_places *p
         struct document *d = document_parse(answer.body.data);
         const char *error = d ? document_get_text(d, "error") : NULL;
         if (answer.status == 401 || (error && strstr(error, "_client"))) {
-            err_set(&ec, ERR_INPUT, "the provider does not take client id and secret: %.100s", error ? error : "401");
+            err_set(&ec, ERR_INPUT, "the provider does not accept the client id and secret: %.100s",
+                    error ? error : "401");
             x->tell(x->arg, OIDC_FINDING_CLIENT, ec.text);
         }
         document_destroy(d);

@@ -34,9 +34,9 @@ static enum err learn_host(const char *url, struct transfer_host *out, struct er
     if (e == ERR_NOMEM)
         return err_set(ec, e, "out of memory for a request");
     if (e)
-        return err_set(ec, e, "it is no URL: %.200s", url);
+        return err_set(ec, e, "it is not a URL: %.200s", url);
     if (strlen(url) > OIDC_TEXT_MAX || !is_whole(url, out->scheme))
-        e = err_set(ec, ERR_INPUT, "it is no URL: %.200s", url);
+        e = err_set(ec, ERR_INPUT, "it is not a URL: %.200s", url);
     else if (strcmp(out->scheme, "https") != 0 && (strcmp(out->scheme, "http") != 0 || !is_loopback(out->name)))
         e = err_set(ec, ERR_INPUT, "it must begin with https:// (http:// only for this machine, 127.0.0.1): %.200s",
                     url);

@@ -148,7 +148,7 @@ static enum keys_verdict verify(cjose_jws_t *jws, const char *set, struct errctx
     if (!a) {
         err_set(ec, ERR_INPUT, "it is signed by \"%.40s\", which is not accepted", name ? name : "");
     } else if (crit) {
-        err_set(ec, ERR_INPUT, "it has critical headers, which are not known");
+        err_set(ec, ERR_INPUT, "it has critical headers that are not supported");
         a = NULL;
     }
     free(crit);
@@ -164,7 +164,7 @@ enum keys_verdict keys_verify(const char *token, const char *set, struct buf *cl
     size_t len = 0;
 
     if (!jws) {
-        err_set(ec, ERR_INPUT, "it is no signed token");
+        err_set(ec, ERR_INPUT, "it is not a signed token");
         return KEYS_BAD;
     }
     verdict = verify(jws, set, ec);

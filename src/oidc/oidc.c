@@ -52,14 +52,15 @@ static enum err check_opts(const struct oidc_opts *opts, struct errctx *ec)
     if (e)
         return err_wrap(ec, e, "shardwheel.oidc.issuer");
     if (strpbrk(opts->issuer, "?#"))
-        return err_set(ec, ERR_INPUT, "shardwheel.oidc.issuer: an issuer has no ? and no #");
+        return err_set(ec, ERR_INPUT, "shardwheel.oidc.issuer: an issuer cannot have ? or #");
     if (str_is_blank(opts->client_id))
         return err_set(ec, ERR_INPUT, "shardwheel.oidc.client-id must be given, with shardwheel.oidc.issuer");
     if (opts->redirect_uri[0] && !is_redirect_uri(opts->redirect_uri))
-        return err_set(ec, ERR_INPUT,
-                       "shardwheel.oidc.redirect-uri: %.200s is no URL of this console: it must begin with https:// or "
-                       "http:// and end with " OIDC_CALLBACK,
-                       opts->redirect_uri);
+        return err_set(
+            ec, ERR_INPUT,
+            "shardwheel.oidc.redirect-uri: %.200s is not a URL of this console: it must begin with https:// or "
+            "http:// and end with " OIDC_CALLBACK,
+            opts->redirect_uri);
     return ERR_OK;
 }
 
@@ -200,7 +201,7 @@ static enum err judge_refusal(const struct fetch_answer *answer, enum oidc_fault
     else if ((error && (!strcmp(error, "invalid_client") || !strcmp(error, "unauthorized_client"))) ||
              answer->status == 401)
         *fault = OIDC_CLIENT;
-    err_set(ec, ERR_STATE, "the provider gives no token (%d): %.100s %.200s", answer->status, error ? error : "",
+    err_set(ec, ERR_STATE, "the provider returned no token (%d): %.100s %.200s", answer->status, error ? error : "",
             more ? more : "");
     document_destroy(d);
     return ERR_STATE;
@@ -262,7 +263,7 @@ static enum err read_token(struct oidc *o, const struct oidc_places *places, con
     enum err e = verify(o, places, token, &text, fault, ec);
 
     if (!e && (buf_failed(&text) || !(claims = document_parse(text.data))))
-        e = fail(fault, OIDC_TOKEN, err_set(ec, ERR_STATE, "the id_token is no JSON"));
+        e = fail(fault, OIDC_TOKEN, err_set(ec, ERR_STATE, "the id_token is not JSON"));
     buf_fini(&text);
     if (e)
         return e;
@@ -295,7 +296,7 @@ static enum err ask_userinfo(struct oidc *o, const struct oidc_places *places, c
     if (answer.status != 200)
         e = fail(fault, OIDC_AWAY, err_set(ec, ERR_LOST, "the provider's userinfo page answers %d", answer.status));
     else if (!subject || strcmp(subject, document_get_text(claims, "sub")) != 0)
-        e = fail(fault, OIDC_TOKEN, err_set(ec, ERR_STATE, "the provider's userinfo page tells of another person"));
+        e = fail(fault, OIDC_TOKEN, err_set(ec, ERR_STATE, "the provider's userinfo page is about another person"));
     fetch_answer_fini(&answer);
     if (e)
         document_destroy(d);
@@ -322,8 +323,8 @@ static enum err make_person(struct oidc *o, const struct oidc_places *places, co
     oidc_person_fini(out);
     return fail(fault, OIDC_NAME,
                 err_set(ec, ERR_STATE,
-                        "the provider tells no name: none of the claims of shardwheel.oidc.name-claims "
-                        "(%.200s) is there; perhaps shardwheel.oidc.scopes lacks one",
+                        "the provider sent no name: none of the claims of shardwheel.oidc.name-claims (%.200s) is "
+                        "there; a scope may be missing in shardwheel.oidc.scopes",
                         o->opts.name_claims));
 }
 
@@ -333,11 +334,11 @@ static enum err check_answer(const struct oidc *o, const struct oidc_places *pla
     if (answer->iss ? strcmp(answer->iss, o->opts.issuer) != 0 : places->tells_iss)
         return fail(
             fault, OIDC_TOKEN,
-            err_set(ec, ERR_STATE, "the answer is of another issuer: \"%.200s\"", answer->iss ? answer->iss : ""));
+            err_set(ec, ERR_STATE, "the answer is from another issuer: \"%.200s\"", answer->iss ? answer->iss : ""));
     if (answer->error)
         return fail(fault, OIDC_DENIED, err_set(ec, ERR_STATE, "the provider says: %.100s", answer->error));
     if (!answer->code || !*answer->code)
-        return fail(fault, OIDC_CODE, err_set(ec, ERR_STATE, "the provider gives no code"));
+        return fail(fault, OIDC_CODE, err_set(ec, ERR_STATE, "the provider returned no code"));
     return ERR_OK;
 }
 

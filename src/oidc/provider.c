@@ -66,13 +66,12 @@ static enum err read_places(struct oidc *o, const char *text, struct oidc_places
 
     *finding = OIDC_FINDING_AWAY;
     if (!issuer) {
-        e = err_set(ec, ERR_LOST, "what stands at %s/.well-known/openid-configuration is no discovery document",
-                    o->opts.issuer);
+        e = err_set(ec, ERR_LOST, "%s/.well-known/openid-configuration is not a discovery document", o->opts.issuer);
     } else if (strcmp(issuer, o->opts.issuer) != 0) {
         *finding = OIDC_FINDING_ISSUER;
         e = err_set(ec, ERR_LOST,
                     "the provider says that it is the issuer \"%.300s\", and shardwheel.oidc.issuer is \"%.300s\": "
-                    "they must be equal to the letter",
+                    "they must be exactly equal",
                     issuer, o->opts.issuer);
     } else {
         *finding = OIDC_FINDING_ENDPOINTS;

@@ -107,7 +107,7 @@ static void log_outcome(struct callback_writer *w, enum err e, const struct errc
         w->failing = false;
     } else if (!w->failing || now - w->last_failure_log_ms >= FAILURE_LOG_MS) {
         log_warn("record", "event=callbacks_failing error=%s action=%s", log_quote(ec->text).s,
-                 log_quote("refused after 1 s, the executors send them again").s);
+                 log_quote("refused after 1 s; executors send them again").s);
         w->failing = true;
         w->last_failure_log_ms = now;
     }

@@ -66,9 +66,9 @@ enum err run_kill(const struct run_calls *with, int64_t log_id, const struct kil
     if (facts.handle_code != 0)
         e = err_set(ec, ERR_STATE, "run %" PRId64 " has ended already, with code %d", log_id, facts.handle_code);
     else if (facts.trigger_code == CODE_OPEN)
-        e = err_set(ec, ERR_BUSY, "run %" PRId64 " is with no executor, as far as its row says by now", log_id);
+        e = err_set(ec, ERR_BUSY, "run %" PRId64 " was not sent to an executor yet, according to its row", log_id);
     else if (facts.trigger_code != CODE_OK)
-        e = err_set(ec, ERR_STATE, "run %" PRId64 " is with no executor: its trigger failed", log_id);
+        e = err_set(ec, ERR_STATE, "run %" PRId64 " was not sent to an executor: its trigger failed", log_id);
     else
         e = executor_kill(with->calls, &target, facts.job_id, &answer, ec);
     if (!e && answer.code != CODE_OK)
@@ -99,7 +99,7 @@ enum err run_read_log(const struct run_calls *with, int64_t log_id, int64_t from
     target = make_target(&facts, with);
     *is_over = facts.handle_code != 0;
     if (facts.trigger_code != CODE_OK && facts.trigger_code != 0)
-        e = err_set(ec, ERR_STATE, "run %" PRId64 " is with no executor: its trigger failed", log_id);
+        e = err_set(ec, ERR_STATE, "run %" PRId64 " was not sent to an executor: its trigger failed", log_id);
     else if (!facts.address[0])
         e = err_set(ec, ERR_STATE, "run %" PRId64 " has no executor", log_id);
     else

@@ -210,7 +210,7 @@ static void tell_full(struct sent *m, bool full)
 {
     if (full)
         log_limited(&m->full_log, m->clock, LOG_INFO, "record", "event=sent_memory_full entries=%d effect=%s", SENT_MAX,
-                    log_quote("after a failover that loses commits less than a minute can be compared").s);
+                    log_quote("after a failover that loses commits, less than the last minute can be compared").s);
 }
 
 static void note_origin(struct sent_fire *e, const struct fire *f)

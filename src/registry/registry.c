@@ -160,7 +160,7 @@ static void note_outcome(struct registry *r, enum err e, const struct errctx *ec
         r->retry_ms = now + RETRY_MS;
         if (!r->failing)
             log_warn("registry", "event=registry_failing error=%s action=%s", log_quote(ec->text).s,
-                     log_quote("beats wait, the last address lists stay in use, retried each second").s);
+                     log_quote("heartbeats wait, the last address lists stay in use; tried again every second").s);
         r->failing = true;
         return;
     }
@@ -220,7 +220,7 @@ static void end(void *arg)
     mutex_unlock(&r->lock);
     if (left)
         log_warn("registry", "event=beats_dropped count=%zu action=%s", left,
-                 log_quote("the executors send them again within 30 s").s);
+                 log_quote("executors send them again within 30 s").s);
 }
 
 enum err registry_start(struct registry *r, struct errctx *ec)

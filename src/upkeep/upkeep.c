@@ -55,7 +55,7 @@ static enum err delete_orphans(struct upkeep *u, struct store_session *s, struct
     enum err e = store_delete_orphan_settings(s, now_s - ORPHAN_AGE_S, &deleted, ec);
 
     if (deleted > 0)
-        log_info("upkeep", "event=settings_removed count=%zu why=\"their jobs are gone\"", deleted);
+        log_info("upkeep", "event=settings_removed count=%zu why=\"their jobs were deleted\"", deleted);
     u->orphans_mono_ms = clock_mono_ms(u->clock) + (deleted > 0 ? IDLE_MS : ORPHANS_MS);
     return e;
 }

@@ -65,7 +65,7 @@ def test_certificates_are_verified_and_the_row_says_why_not(fleet):
         "of another host": CERTIFICATE + "SSL: no alternative certificate subject name matches target host name",
         "expired": CERTIFICATE + "SSL certificate problem: certificate has expired",
         "of another authority": CERTIFICATE + "SSL certificate problem: unable to get local issuer certificate",
-        "speaks no TLS": "not sent: TLS does not come about: ",
+        "speaks no TLS": "not sent: the TLS handshake failed: ",
     }
     jobs = {name: fleet.fire(name) for name in expected}
     asked = fleet.fire("asks for ours", executor_route_strategy="FAILOVER")

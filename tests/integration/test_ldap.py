@@ -453,7 +453,7 @@ def test_doctor_names_what_active_directory_says_of_the_account(corp):
     ({"bind-dn": "cn=nobody"}, "ldap_bind", ["cn=nobody"]),
     ({"base-dn": "dc=nobody"}, "ldap_base", ["dc=nobody"]),
     ({"group-base-dn": "ou=nothing," + BASE}, "ldap_base", ["ou=nothing"]),
-    ({"base-dn": "ou=groups," + BASE}, "ldap_nobody", ["none that fits"]),
+    ({"base-dn": "ou=groups," + BASE}, "ldap_nobody", ["none that matches"]),
     ({"user-filter": "(cn2={user})"}, "ldap_nobody", ["(cn2={user})"]),
     ({"user-filter": "(uid={user}"}, "ldap_setting_wrong", ["user-filter"]),
     ({"user-filter": "(&(uid={user})(x))"}, "ldap_filter", []),

@@ -185,7 +185,7 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
         st->biggest_batch = count;
     if (st->blocked || st->fail_writes > 0) {
         st->fail_writes -= st->fail_writes > 0;
-        e = err_set(ec, st->fail_with ? st->fail_with : ERR_LOST, "the database is away");
+        e = err_set(ec, st->fail_with ? st->fail_with : ERR_LOST, "the database is unavailable");
     }
     for (size_t i = 0; i < count && !e; i++)
         if (results[i].log_id == st->refused_log && (st->refuse_plain_too || results[i].address))

@@ -91,7 +91,7 @@ static void an_executor_that_cannot_be_reached_is_an_answer(void **state)
     assert_int_equal(executor_kill(c->calls, &c->target, 8, &a, &ec), ERR_OK);
     assert_int_equal(a.code, CODE_FAILED);
     assert_false(a.from_executor);
-    assert_string_equal(a.text, "10.0.0.5:9999: the address is no URL");
+    assert_string_equal(a.text, "10.0.0.5:9999: the address is not a URL");
     answer_fini(&a);
     c->target.address = c->url;
     c->target.timeout_ms = 50;
@@ -153,7 +153,7 @@ static void so_many_calls_at_a_time_and_no_more(void **state)
         pthread_create(&threads[i], NULL, call_and_wait, c);
     WAIT_UNTIL(fake_server_arrivals(c->f->server) == 2);
     assert_int_equal(executor_kill(c->calls, &c->target, 7, &a, &ec), ERR_BUSY);
-    assert_string_equal(ec.text, "2 calls to executors are under way already");
+    assert_string_equal(ec.text, "2 calls to executors are already in progress");
     fake_server_set(c->f->server, FAKE_ANSWER, 200, "{\"code\":200}");
     fake_server_release(c->f->server);
     for (size_t i = 0; i < ARRAY_LEN(threads); i++)

@@ -164,14 +164,14 @@ static void why_a_try_failed_is_told(void **state)
     move(w);
     w->fires[0].gone = w->has_ended[0] = true;
     move(w);
-    assert_string_equal(w->steps[0].now.message, "its row of the log was deleted");
+    assert_string_equal(w->steps[0].now.message, "its log row was deleted");
     end(w);
     w = begin(LINE);
     move(w);
     w->fires[0].trigger_code = 500;
     w->has_ended[0] = true;
     move(w);
-    assert_string_equal(w->steps[0].now.message, "it could not be sent; its log says why");
+    assert_string_equal(w->steps[0].now.message, "it could not be sent; its log row has the reason");
     assert_int_equal(w->steps[0].now.code, 500);
     end(w);
 }
@@ -238,7 +238,7 @@ static void what_cannot_be_fired_fails(void **state)
     assert_int_equal(count_fires(w), 0);
     assert_string_equal(w->steps[0].now.message, "there is no job 9");
     assert_non_null(strstr(w->steps[1].now.message, "is a broadcast job"));
-    assert_non_null(strstr(w->steps[2].now.message, "is no broadcast job"));
+    assert_non_null(strstr(w->steps[2].now.message, "is not a broadcast job"));
     assert_non_null(strstr(w->steps[3].now.message, "flow.p"));
     assert_int_equal(w->run.state, FLOW_RUN_FAILED);
     end(w);

@@ -38,18 +38,18 @@ static void limits_are_told_with_the_name_of_the_field(void **state)
         enum err e;
         const char *text;
     } cases[] = {
-        {{.job_id = 0}, 512, ERR_INPUT, "job id: 0 is none: they go from 1 to 2147483647"},
+        {{.job_id = 0}, 512, ERR_INPUT, "job id: 0 is not valid: ids go from 1 to 2147483647"},
         {{.job_id = -7}, 512, ERR_INPUT, "job id: -7"},
-        {{.job_id = INT64_C(2147483648)}, 512, ERR_INPUT, "job id: 2147483648 is none"},
-        {{.job_id = 7, .addresses = "http://a,foo"}, 512, ERR_INPUT, "addresses: \"foo\" is no http URL"},
+        {{.job_id = INT64_C(2147483648)}, 512, ERR_INPUT, "job id: 2147483648 is not valid"},
+        {{.job_id = 7, .addresses = "http://a,foo"}, 512, ERR_INPUT, "addresses: \"foo\" is not an http URL"},
         {{.job_id = 7, .addresses = "ftp://a"}, 512, ERR_INPUT, "addresses: \"ftp://a\""},
-        {{.job_id = 7, .addresses = "http://a b"}, 512, ERR_INPUT, "is no http URL"},
-        {{.job_id = 7, .addresses = ","}, 512, ERR_INPUT, "addresses: there is none"},
+        {{.job_id = 7, .addresses = "http://a b"}, 512, ERR_INPUT, "is not an http URL"},
+        {{.job_id = 7, .addresses = ","}, 512, ERR_INPUT, "addresses: there is no address"},
         {{.job_id = 7, .addresses = long_address}, 512, ERR_INPUT, "is longer than 255 characters"},
         {{.job_id = 7, .addresses = long_list}, 512, ERR_INPUT, "addresses: longer than 65535 bytes"},
-        {{.job_id = 7, .param = chars_513}, 512, ERR_INPUT, "parameter: 513 characters, the log takes 512"},
+        {{.job_id = 7, .param = chars_513}, 512, ERR_INPUT, "parameter: 513 characters; at most 512 are allowed"},
         {{.job_id = 7, .param = chars_513}, 65535, ERR_OK, NULL},
-        {{.job_id = 7, .param = bytes_65536}, 65535, ERR_INPUT, "parameter: 65536 bytes, the log takes 65535"},
+        {{.job_id = 7, .param = bytes_65536}, 65535, ERR_INPUT, "parameter: 65536 bytes; at most 65535 are allowed"},
         {{.job_id = 7}, 512, ERR_OK, NULL},
     };
 

@@ -104,7 +104,7 @@ static void what_was_not_asked_for_is_said(void **state)
     keep_text_add(&t, "last\n", 5);
     keep_text_end(&t, true, &out);
     assert_string_equal(out.data, "first\n--- shardwheel: 1000 lines are not kept ---\nlast\n"
-                                  "--- shardwheel: the log goes on; its end is not kept ---\n");
+                                  "--- shardwheel: the log continues; its end is not kept ---\n");
     assert_true(t.is_cut);
     buf_fini(&out);
     keep_text_fini(&t);

@@ -207,7 +207,7 @@ static void what_was_changed_afterwards_is_not_good(void **state)
     free(set);
     char why[200];
     assert_int_equal(judge(sign(rsa, "RS256", "k1", "[\"b64\"]"), make_set(rsa, ""), why), KEYS_BAD);
-    assert_string_equal(why, "it has critical headers, which are not known");
+    assert_string_equal(why, "it has critical headers that are not supported");
 }
 
 static void keys_that_could_sign_are_counted(void **state)
@@ -237,34 +237,34 @@ static void claims_are_for_us_and_for_now(void **state)
     } cases[] = {
         {CLAIMS, NULL, 1000},
         {CLAIMS, NULL, 940}, /* clocks differ by a minute */
-        {CLAIMS, "it was issued 61 s ahead of this node's clock (iat): one is wrong", 939},
+        {CLAIMS, "it was issued 61 s ahead of this node's clock (iat): one of the clocks is wrong", 939},
         {CLAIMS, NULL, 1359},
         {CLAIMS, "it expired 60 s ago by this node's clock (exp)", 1360},
-        {ALL("https://q", "\"me\"", NONCE), "it is of another issuer (iss): \"https://q\"", 1000},
-        {ALL("https://p/", "\"me\"", NONCE), "it is of another issuer (iss): \"https://p/\"", 1000},
+        {ALL("https://q", "\"me\"", NONCE), "it is from another issuer (iss): \"https://q\"", 1000},
+        {ALL("https://p/", "\"me\"", NONCE), "it is from another issuer (iss): \"https://p/\"", 1000},
         {ALL("https://p", "\"you\"", NONCE), "it is for another client (aud)", 1000},
         {ALL("https://p", "[\"you\"]", NONCE), "it is for another client (aud)", 1000},
         {ALL("https://p", "7", NONCE), "it is for another client (aud)", 1000},
         {ALL("https://p", "[\"me\"]", NONCE), NULL, 1000},
         {ALL("https://p", "[\"you\",\"me\"]", NONCE),
-         "it is for several clients, and does not say who asked for it (azp)", 1000},
+         "it is for several clients, and does not name the one that requested it (azp)", 1000},
         {ALL("https://p", "[\"you\",\"me\"]", NONCE ",\"azp\":\"me\""), NULL, 1000},
-        {ALL("https://p", "[\"you\",\"me\"]", NONCE ",\"azp\":\"you\""), "another client has asked for it (azp)", 1000},
+        {ALL("https://p", "[\"you\",\"me\"]", NONCE ",\"azp\":\"you\""), "another client requested it (azp)", 1000},
         {ALL("https://p", "\"me\"", ""), "it has no nonce", 1000},
-        {ALL("https://p", "\"me\"", ",\"nonce\":\"n2\""), "it is of another login (nonce)", 1000},
-        {ALL("https://p", "\"me\"", ",\"nonce\":\"\""), "it is of another login (nonce)", 1000},
+        {ALL("https://p", "\"me\"", ",\"nonce\":\"n2\""), "it is for another login (nonce)", 1000},
+        {ALL("https://p", "\"me\"", ",\"nonce\":\"\""), "it is for another login (nonce)", 1000},
         {ALL("https://p", "\"me\"", NONCE ",\"nbf\":1061"), "it is not valid yet by this node's clock (nbf)", 1000},
         {"{\"iss\":\"https://p\",\"aud\":\"me\",\"sub\":\"7\",\"nonce\":\"n1\",\"iat\":1000}",
-         "it does not say when it was issued, or until when it is valid (iat, exp)", 1000},
+         "it has no time of issue, or no end of validity (iat, exp)", 1000},
         {"{\"iss\":\"https://p\",\"aud\":\"me\",\"sub\":\"7\",\"nonce\":\"n1\",\"iat\":1000,\"exp\":\"1300\"}",
-         "it does not say when it was issued, or until when it is valid (iat, exp)", 1000},
+         "it has no time of issue, or no end of validity (iat, exp)", 1000},
         {"{\"iss\":\"https://p\",\"aud\":\"me\",\"sub\":\"7\",\"nonce\":\"n1\",\"iat\":1000,\"exp\":1e300}",
-         "it does not say when it was issued, or until when it is valid (iat, exp)", 1000},
+         "it has no time of issue, or no end of validity (iat, exp)", 1000},
         {"{\"iss\":\"https://p\",\"aud\":\"me\",\"sub\":\"\",\"nonce\":\"n1\",\"iat\":1000,\"exp\":1300}",
-         "it does not say who it is (sub)", 1000},
+         "it does not identify the user (sub)", 1000},
         {"{\"iss\":\"https://p\",\"aud\":\"me\",\"nonce\":\"n1\",\"iat\":1000,\"exp\":1300.5}",
-         "it does not say who it is (sub)", 1000},
-        {"{}", "it is of another issuer (iss): \"\"", 1000},
+         "it does not identify the user (sub)", 1000},
+        {"{}", "it is from another issuer (iss): \"\"", 1000},
     };
 
     (void)state;
