@@ -92,7 +92,7 @@ static enum err find_node(const struct cluster_nodes *nodes, const char *wanted,
         }
     }
     if (named > 1)
-        return refuse(r, REFUSED_INVALID, "node", "%zu nodes that live are named %s: say which by its incarnation",
+        return refuse(r, REFUSED_INVALID, "node", "%zu live nodes are named %s: use the incarnation of one of them",
                       named, wanted);
     if (!found)
         return refuse(r, REFUSED_UNKNOWN, "node", "there is no node %.100s", wanted);
@@ -105,12 +105,11 @@ static enum err check_drain(const struct cluster_nodes *nodes, const struct node
 {
     if (node_is_silent(node, nodes->now_ms))
         return refuse(r, REFUSED_STATE, NULL,
-                      "node %s is silent, it would not hear of it; if it has ended, its shards are taken by others",
+                      "node %s is silent, so it cannot see the request; if it has ended, other nodes take its shards",
                       node->node);
     if (!force && !node_count_takers(nodes->rows, nodes->count, nodes->now_ms, node->incarnation))
         return refuse(r, REFUSED_STATE, "force",
-                      "no other node lives that could take the shards of %s: nothing would fire; with force it is "
-                      "drained all the same",
+                      "no other live node can take the shards of %s: no job would fire; force drains it anyway",
                       node->node);
     return ERR_OK;
 }
@@ -126,7 +125,7 @@ static enum err write_drain(struct store_session *s, const struct actor *actor, 
     enum err e = store_set_drain(s, node->incarnation, drain, row, &r->text);
     audit_fini(&diff);
     if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "node", "node %s is gone", node->node);
+        return refuse(r, REFUSED_UNKNOWN, "node", "node %s no longer exists", node->node);
     return refuse_error(r, e);
 }
 
@@ -164,7 +163,7 @@ static enum err find_owner(const struct cluster_status *status, const struct clu
     const struct shard_view *row = cluster_find_shard(status, shard);
 
     if (!row)
-        return refuse(r, REFUSED_UNKNOWN, "shard", "there is no shard %d: the cluster works with %d shards", shard,
+        return refuse(r, REFUSED_UNKNOWN, "shard", "there is no shard %d: the cluster has %d shards", shard,
                       status->shards);
     if (!row->owner[0])
         return refuse(r, REFUSED_STATE, NULL, "shard %d has no owner", shard);
@@ -173,14 +172,12 @@ static enum err find_owner(const struct cluster_status *status, const struct clu
         if (strcmp(node->node, row->owner) != 0 || node_is_silent(node, nodes->now_ms))
             continue;
         if (!node_count_takers(nodes->rows, nodes->count, nodes->now_ms, node->incarnation))
-            return refuse(r, REFUSED_STATE, NULL, "no other node lives that could take shard %d from %s", shard,
-                          node->node);
+            return refuse(r, REFUSED_STATE, NULL, "no other live node can take shard %d from %s", shard, node->node);
         *owner = *node;
         return ERR_OK;
     }
     return refuse(r, REFUSED_STATE, NULL,
-                  "shard %d was taken by node %s last, which does not live: others take it by themselves", shard,
-                  row->owner);
+                  "the last owner of shard %d is node %s, which is not live: another node takes it", shard, row->owner);
 }
 
 static enum err write_release(struct store_session *s, const struct actor *actor, int shard,

@@ -91,7 +91,7 @@ static enum err check_children(const struct flow_chain_job *jobs, size_t count, 
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < jobs[i].child_count; k++)
             if (find_job(jobs, count, jobs[i].children[k]) == count)
-                return err_set(ec, ERR_INPUT, "job %" PRId64 " has the child %" PRId64 ", which is not there",
+                return err_set(ec, ERR_INPUT, "job %" PRId64 " has the child %" PRId64 ", which does not exist",
                                jobs[i].id, jobs[i].children[k]);
     return ERR_OK;
 }

@@ -50,7 +50,7 @@ enum err flow_parse_json(const char *text, size_t len, struct json_object **out,
     if (why != json_tokener_success || end < len) {
         json_object_put(value);
         e = err_set(ec, ERR_INPUT, "not JSON at byte %zu: %s", end + 1,
-                    why == json_tokener_success           ? "something follows the end"
+                    why == json_tokener_success           ? "there is text after the end"
                     : why == json_tokener_error_parse_eof ? "the end is missing"
                                                           : json_tokener_error_desc(why));
         goto out;
@@ -133,8 +133,7 @@ static enum err parse_step(const struct flow *flow, struct cut *rest, struct flo
         return err_set(ec, ERR_INPUT, "the flow has no step \"%.*s\"", cut_len(name), name.at);
     if (!skip(rest, '.'))
         return err_set(ec, ERR_INPUT,
-                       "behind \"steps.%s\" .result, .state, .code, .address, .startedAt or .endedAt "
-                       "is missing",
+                       "after \"steps.%s\", .result, .state, .code, .address, .startedAt or .endedAt is missing",
                        flow->steps[step].name);
     member = take_until(rest, "/");
     for (size_t i = 0; i < ARRAY_LEN(step_members); i++)
@@ -143,8 +142,7 @@ static enum err parse_step(const struct flow *flow, struct cut *rest, struct flo
             return ERR_OK;
         }
     return err_set(ec, ERR_INPUT,
-                   "a step has no value \"%.*s\", but result, state, code, address, startedAt and "
-                   "endedAt",
+                   "a step has no value \"%.*s\"; it has result, state, code, address, startedAt and endedAt",
                    cut_len(member), member.at);
 }
 
@@ -175,15 +173,14 @@ enum err flow_parse_path(const struct flow *flow, const char *text, size_t len, 
     else if (len >= 2 && memcmp(text, "${", 2) == 0)
         e = err_set(ec, ERR_INPUT, "\"%.*s\": a path without ${ and } is expected", (int)len, text);
     else
-        e = err_set(ec, ERR_INPUT, "\"%.*s\" is no value: flow.NAME, steps.NAME.result, run.id%s are", (int)len, text,
-                    item ? ", item, index" : "");
+        e = err_set(ec, ERR_INPUT, "\"%.*s\" is not a value; use flow.NAME, steps.NAME.result or run.id%s", (int)len,
+                    text, item ? ", item, index" : "");
     if (e)
         return e;
     if (rest.at < rest.end && (!has_pointer(path.root) || *rest.at != '/'))
-        return err_set(ec, ERR_INPUT, "\"%.*s\" has something behind its end: %.*s", (int)len, text, cut_len(rest),
-                       rest.at);
+        return err_set(ec, ERR_INPUT, "\"%.*s\" has text after its end: %.*s", (int)len, text, cut_len(rest), rest.at);
     if (!is_pointer(rest))
-        return err_set(ec, ERR_INPUT, "\"%.*s\" is no JSON Pointer", cut_len(rest), rest.at);
+        return err_set(ec, ERR_INPUT, "\"%.*s\" is not a JSON Pointer", cut_len(rest), rest.at);
     path.pointer = rest.at;
     path.pointer_len = (size_t)(rest.end - rest.at);
     *out = path;
@@ -304,7 +301,7 @@ enum err flow_find_value(const struct flow_values *values, const struct flow_pat
         return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
     }
     if (!item)
-        return err_set(ec, ERR_NOTFOUND, "%.*s: this is no map", (int)len, text);
+        return err_set(ec, ERR_NOTFOUND, "%.*s: this step is not a map", (int)len, text);
     if (path->root == FLOW_AT_INDEX) {
         *out = json_object_new_int64(item->number);
         return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");

@@ -52,7 +52,7 @@ static bool read_name(struct place *step, struct flow_job_name *out)
     size_t faults = step->r->faults->count;
 
     if (reader_find(step, "jobId"))
-        reader_fault_at(step, "jobId", "\"job\" with \"appname\" and \"name\" stands here");
+        reader_fault_at(step, "jobId", "\"job\" with \"appname\" and \"name\" is expected here");
     else if (!job.object)
         reader_fault_at(step, NULL, "\"job\" is missing");
     if (faults != step->r->faults->count || !reader_open(&job, members))

@@ -126,7 +126,7 @@ const char *reader_name(struct place *place, const char *member)
     const char *name = reader_text(place, member, true);
 
     if (name && !flow_is_name(name, strlen(name))) {
-        reader_fault_at(place, member, "a name has 1 to %d letters, digits, - and _", FLOW_NAME_MAX);
+        reader_fault_at(place, member, "a name must have 1 to %d letters, digits, - and _", FLOW_NAME_MAX);
         return NULL;
     }
     return name;
@@ -172,7 +172,7 @@ struct json_object *reader_array(struct place *place, const char *name, size_t m
     if (!json_object_is_type(array, json_type_array))
         reader_fault_at(place, name, "an array is expected");
     else if (json_object_array_length(array) > max)
-        reader_fault_at(place, name, "there are %zu; %zu are allowed", json_object_array_length(array), max);
+        reader_fault_at(place, name, "there are %zu; at most %zu are allowed", json_object_array_length(array), max);
     else if (needed && json_object_array_length(array) == 0)
         reader_fault_at(place, name, "at least one is needed");
     else

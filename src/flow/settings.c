@@ -102,8 +102,8 @@ typedef const char *judge_word(const char *text, size_t len);
 static const char *judge_tag(const char *text, size_t len)
 {
     if (len == 0 || text[0] == ' ' || text[len - 1] == ' ')
-        return "a tag is not empty, and has no blanks around it";
-    return text_has_control(text, len) || memchr(text, ',', len) ? "a tag has no commas and no control characters"
+        return "a tag must not be empty, or begin or end with a space";
+    return text_has_control(text, len) || memchr(text, ',', len) ? "a tag must not have commas or control characters"
                                                                  : NULL;
 }
 
@@ -137,7 +137,7 @@ static char *read_words(struct place *document, const char *name, judge_word *ju
         const char *why = is_text ? judge(text, (size_t)json_object_get_string_len(at.object)) : "a text is expected";
 
         if (!why && has_word(array, text, i))
-            why = "it is there twice";
+            why = "it occurs twice";
         if (why)
             reader_fault_at(&at, NULL, "%s", why);
         buf_printf(&out, "%s%s", i ? "," : "", text);
@@ -163,7 +163,7 @@ enum err flow_read_settings(struct place *document, struct errctx *ec)
     if (!out->tags || !out->mails)
         return err_set(ec, ERR_NOMEM, "out of memory");
     if (utf8_count(out->tags, strlen(out->tags), /*utf16=*/false) > TAGS_MAX_CHARS)
-        reader_fault_at(document, "tags", "the tags have more than %d characters together", TAGS_MAX_CHARS);
+        reader_fault_at(document, "tags", "the tags have more than %d characters in total", TAGS_MAX_CHARS);
     return ERR_OK;
 }
 

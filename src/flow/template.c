@@ -74,19 +74,20 @@ static enum err read_offsets(const char **at, const char *end, const struct zone
         int count = 0, sign = **at == '-' ? -1 : 1;
 
         if (**at != '-' && **at != '+')
-            return err_set(ec, ERR_INPUT, "after \"due\": \"%.*s\" is no offset such as -1d", (int)(end - begin),
+            return err_set(ec, ERR_INPUT, "after \"due\": \"%.*s\" is not an offset such as -1d", (int)(end - begin),
                            begin);
         for (++*at; *at < end && **at >= '0' && **at <= '9' && count <= OFFSET_MAX; ++*at)
             count = count * 10 + (**at - '0');
         if (*at == begin + 1 || *at == end || !**at || !strchr("yMwdhms", **at))
-            return err_set(ec, ERR_INPUT, "after \"due\": \"%.*s\" is no offset: a number and y, M, w, d, h, m or s",
+            return err_set(ec, ERR_INPUT,
+                           "after \"due\": \"%.*s\" is not an offset: a number and y, M, w, d, h, m or s",
                            (int)(end - begin), begin);
         if (count > (**at == 'y' ? 1000 : OFFSET_MAX))
             return err_set(ec, ERR_INPUT, "after \"due\": the offset \"%.*s\" is too large", (int)(end - begin), begin);
         if (zone)
             *due_s = add_offset(zone, *due_s, sign * count, **at);
         if (*due_s < -TIME_END_S || *due_s > TIME_END_S || (zone && zone_to_civil(zone, *due_s).year < 1))
-            return err_set(ec, ERR_INPUT, "after \"due\": \"%.*s\" leads out of the years 1 to 9999",
+            return err_set(ec, ERR_INPUT, "after \"due\": \"%.*s\" leads to a year that is not within 1 to 9999",
                            (int)(end - begin), begin);
         ++*at;
     }
@@ -143,7 +144,7 @@ static enum err put_due(struct buf *out, const char *format, const char *end, co
                        : c == 'm' ? t->minute
                                   : t->second);
         else
-            return err_set(ec, ERR_INPUT, "the format \"%.*s\" has \"%.*s\"; there are yyyy, MM, dd, HH, mm and ss",
+            return err_set(ec, ERR_INPUT, "the format \"%.*s\" has \"%.*s\"; use yyyy, MM, dd, HH, mm and ss",
                            (int)(end - format), format, width, at - width);
     }
     return ERR_OK;
@@ -301,7 +302,7 @@ enum err flow_load_items(const struct flow_values *values, size_t step, char ***
     enum err e = find_piece(values, &piece, NULL, &value, ec);
 
     if (!e && !json_object_is_type(value, json_type_array))
-        e = err_set(ec, ERR_INPUT, "%s is no array", text);
+        e = err_set(ec, ERR_INPUT, "%s is not an array", text);
     else if (!e && json_object_array_length(value) > FLOW_ITEMS_MAX)
         e = err_set(ec, ERR_INPUT, "%s has %zu items; %d are allowed", text, json_object_array_length(value),
                     FLOW_ITEMS_MAX);

@@ -280,7 +280,7 @@ static void feed_body(struct caller *c, const char *bytes, size_t len)
     size_t used;
 
     if (!caller_take_body(c->ex, &c->front->room, bytes, len, &used)) {
-        refuse(c, 400, "the body is not in chunks as it should be");
+        refuse(c, 400, "the chunks of the body are not valid");
         return;
     }
     if (used < len)
@@ -404,7 +404,7 @@ static void process(struct caller *c)
         front_watch(c, EPOLLIN);
         break;
     case HEAD_WHOLE: begin_request(c, end); break;
-    case HEAD_BAD: refuse(c, 400, "this is no request of HTTP/1.1"); break;
+    case HEAD_BAD: refuse(c, 400, "this is not an HTTP/1.1 request"); break;
     case HEAD_TOO_LONG: refuse(c, 431, "the head of the request is too long"); break;
     }
 }

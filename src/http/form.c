@@ -70,8 +70,8 @@ static enum err read_field(char *text, size_t number, struct form_field *out, st
     named = percent_decode(text, true);
     if (named && (!value || percent_decode(value, true)))
         return ERR_OK;
-    return err_set(ec, ERR_INPUT, "field %zu%s%.64s: a %% must have two hexadecimal digits behind it that are not 00",
-                   number, named && is_plain(text) ? ", " : "", named && is_plain(text) ? text : "");
+    return err_set(ec, ERR_INPUT, "field %zu%s%.64s: a %% must be followed by two hex digits that are not 00", number,
+                   named && is_plain(text) ? ", " : "", named && is_plain(text) ? text : "");
 }
 
 static size_t count_fields(const char *text)
@@ -92,7 +92,7 @@ enum err form_parse(const char *text, size_t len, struct form *out, struct errct
         memcpy(form.memory, text, len);
         form.memory[len] = '\0';
         if (strlen(form.memory) != len)
-            e = err_set(ec, ERR_INPUT, "the fields have a NUL among them");
+            e = err_set(ec, ERR_INPUT, "a field has a NUL");
         else if (count_fields(form.memory) > FORM_FIELDS_MAX)
             e = err_set(ec, ERR_INPUT, "more than %d fields", FORM_FIELDS_MAX);
         else

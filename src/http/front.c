@@ -92,7 +92,7 @@ static void accept_new(struct front *f)
 {
     for (int i = 0; i < ACCEPTS_MAX; i++) {
         if (f->callers > f->callers_max && !evict(f, CALLER_NEW, CALLER_BODY, "too many connections")) {
-            note_overload(f, "too many connections, and all have requests under way");
+            note_overload(f, "too many connections, and all have requests in progress");
             pause_accepting(f);
             return;
         }
@@ -103,7 +103,7 @@ static void accept_new(struct front *f)
             caller_create(f, fd, (struct sockaddr *)&peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             note_overload(f, strerror(errno));
-            if (!evict(f, CALLER_NEW, CALLER_BODY, "no descriptor is left")) {
+            if (!evict(f, CALLER_NEW, CALLER_BODY, "no file descriptor is left")) {
                 pause_accepting(f);
                 return;
             }
@@ -150,7 +150,7 @@ static void take_event(struct front *f, void *data)
 static void begin_handshakes(struct front *f)
 {
     while (!front_begin_handshakes(f) &&
-           evict(f, CALLER_HANDSHAKE, CALLER_HANDSHAKE, "too many TLS handshakes that are not whole"))
+           evict(f, CALLER_HANDSHAKE, CALLER_HANDSHAKE, "too many unfinished TLS handshakes"))
         ;
 }
 
@@ -217,7 +217,7 @@ static void run_front(void *arg)
         bool accepting = false;
 
         if (f->now_mono_ms > due_ms + LATE_MS)
-            note_overload(f, "this process was not given the processor");
+            note_overload(f, "this process got no CPU time");
         for (int i = 0; i < count; i++) {
             if (events[i].data.ptr == f)
                 accepting = true; /* last, for it may evict others */
@@ -229,7 +229,7 @@ static void run_front(void *arg)
         end_answers(f);
         close_late(f);
         begin_handshakes(f);
-        while (f->pending > PENDING_MAX && evict(f, CALLER_HEAD, CALLER_BODY, "too many requests that are not whole"))
+        while (f->pending > PENDING_MAX && evict(f, CALLER_HEAD, CALLER_BODY, "too many incomplete requests"))
             ;
         if (is_waiting_long(f))
             note_overload(f, "requests, or TLS handshakes, wait for a worker");

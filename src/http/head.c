@@ -75,7 +75,7 @@ static int read_target(char *target, struct http_head *out, const char **why)
     if (query)
         *query++ = '\0';
     if (!path || !percent_decode(path, /*plus_is_blank=*/false)) {
-        *why = "the request's path is not one";
+        *why = "the path of the request is not valid";
         return 400;
     }
     out->path = path;
@@ -108,7 +108,7 @@ static int read_line(char *line, struct http_head *out, const char **why)
         version[8])
         return 400;
     if (version[5] != '1') {
-        *why = "only HTTP/1.0 and HTTP/1.1 are spoken here";
+        *why = "only HTTP/1.0 and HTTP/1.1 are supported";
         return 505;
     }
     if (!is_method(line)) {
@@ -154,7 +154,7 @@ static bool read_length(const char *value, struct http_head *out)
 static const char *note_field(const char *name, const char *value, struct http_head *out, int *hosts, bool *close)
 {
     if (!strcasecmp(name, "Content-Length"))
-        return read_length(value, out) ? NULL : "Content-Length is not one plain number";
+        return read_length(value, out) ? NULL : "Content-Length is not a single whole number";
     if (!strcasecmp(name, "Transfer-Encoding")) {
         if (out->chunked || out->old || strcasecmp(value, "chunked"))
             return "Transfer-Encoding is not \"chunked\", once and in HTTP/1.1";
@@ -204,7 +204,7 @@ int head_read(char *text, size_t len, struct http_head *out, const char **why)
 
     *out = (struct http_head){.fields = to};
     text[line_len] = '\0';
-    *why = "the first line is no request of HTTP";
+    *why = "the first line is not an HTTP request";
     int status = strlen(text) == line_len ? read_line(text, out, why) : 400;
     if (status)
         return status;
@@ -214,7 +214,8 @@ int head_read(char *text, size_t len, struct http_head *out, const char **why)
         size_t size = (size_t)(feed - (text + at)) + 1;
         char *name = to;
         to = write_field(text + at, size - 2, name);
-        *why = to ? note_field(name, name + strlen(name) + 1, out, &hosts, &close) : "a line of the head is no field";
+        *why = to ? note_field(name, name + strlen(name) + 1, out, &hosts, &close)
+                  : "a line of the head is not a header field";
         if (*why)
             return 400;
         at += size;
@@ -223,7 +224,7 @@ int head_read(char *text, size_t len, struct http_head *out, const char **why)
     if (out->chunked && out->has_length)
         *why = "the body has both a length and chunks";
     else if (hosts > 1 || (!hosts && !out->old))
-        *why = "the head must have one Host";
+        *why = "the head must have exactly one Host";
     out->keep = out->keep && !close;
     out->may_keep = out->keep || (!out->old && !close);
     return *why ? 400 : 0;

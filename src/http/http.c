@@ -27,7 +27,7 @@ static char *copy_context(const char *path)
 static enum err copy_name(const char *name, const char *what, char **out, struct errctx *ec)
 {
     if (!*name || name[strcspn(name, "()<>@,;:\\\"/[]?={} \t")])
-        return err_set(ec, ERR_INPUT, "%s is no name: %.100s", what, name);
+        return err_set(ec, ERR_INPUT, "%s is not a valid name: %.100s", what, name);
     *out = str_copy(name);
     return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
 }

@@ -266,14 +266,14 @@ static enum err check(const char *text, size_t len, bool strict, struct json_val
         if (s.too_deep)
             return err_set(ec, ERR_INPUT, "the body is nested more than %d levels deep", JSON_DEPTH_MAX);
         if (s.at == s.end)
-            return err_set(ec, ERR_INPUT, "the body is no JSON: it ends too early, after %zu bytes", len);
-        return err_set(ec, ERR_INPUT, "the body is no JSON: %s was expected at byte %zu", s.wrong,
+            return err_set(ec, ERR_INPUT, "the body is not JSON: it ends too early, after %zu bytes", len);
+        return err_set(ec, ERR_INPUT, "the body is not JSON: %s was expected at byte %zu", s.wrong,
                        (size_t)(s.at - text));
     }
     value.len = (size_t)(s.at - value.at);
     skip_space(&s);
     if (s.at < s.end)
-        return err_set(ec, ERR_INPUT, "the body goes on after the JSON value, at byte %zu", (size_t)(s.at - text));
+        return err_set(ec, ERR_INPUT, "there is text after the JSON value, at byte %zu", (size_t)(s.at - text));
     *root = value;
     return ERR_OK;
 }
@@ -288,7 +288,7 @@ enum err json_check(const char *text, size_t len, struct json_value *root, struc
 enum err json_check_strict(const char *text, size_t len, struct json_value *root, struct errctx *ec)
 {
     return utf8_is_valid(text, len) ? check(text, len, /*strict=*/true, root, ec)
-                                    : err_set(ec, ERR_INPUT, "the body is no UTF-8");
+                                    : err_set(ec, ERR_INPUT, "the body is not UTF-8");
 }
 
 /* ---- arrays and objects ------------------------------------------------------------------------------------------ */

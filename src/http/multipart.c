@@ -136,7 +136,7 @@ static const char *read_part(const char **at, const char *end, const struct line
     const char *line_end = skip_blanks(*at, end);
 
     if (end - line_end < 2 || memcmp(line_end, "\r\n", 2))
-        return "does not begin on a line of its own";
+        return "does not begin on its own line";
     const char *head = line_end; /* with the line end, so that a part without any line has its blank one too */
     size_t reach = (size_t)(end - head) < MULTIPART_HEAD_MAX ? (size_t)(end - head) : MULTIPART_HEAD_MAX;
     const char *blank = memmem(head, reach, "\r\n\r\n", 4);
@@ -163,13 +163,13 @@ enum err multipart_parse(const char *content_type, const char *body, size_t len,
     size_t n = 0;
 
     if (!multipart_is(content_type) || !read_boundary(content_type, &boundary))
-        return err_set(ec, ERR_INPUT, "the type of the body names no boundary");
+        return err_set(ec, ERR_INPUT, "the content type has no boundary");
     if (len >= boundary.len - 2 && !memcmp(body, boundary.text + 2, boundary.len - 2))
         at = body + boundary.len - 2;
     else if ((at = memmem(body, len, boundary.text, boundary.len)))
         at += boundary.len;
     else
-        return err_set(ec, ERR_INPUT, "the body has no boundary in it");
+        return err_set(ec, ERR_INPUT, "the body does not have the boundary");
     while (end - at < 2 || memcmp(at, "--", 2)) {
         if (n == max)
             return err_set(ec, ERR_INPUT, "more than %zu fields", max);

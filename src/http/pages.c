@@ -46,7 +46,7 @@ static void refuse_unmatched(const struct route_call *call, struct http_response
     if (call->match == ROUTE_NO_PATH)
         response_set_error(r, 404, "there is no such page");
     else
-        response_set_error(r, 405, "only GET and HEAD are possible here");
+        response_set_error(r, 405, "only GET and HEAD are supported here");
 }
 
 static const struct route document[] = {

@@ -102,7 +102,7 @@ enum err response_begin_stream(struct http_response *r, struct errctx *ec)
     if (!s)
         return ERR_OK;
     if (!room_take(&s->office->places, 1))
-        return err_set(ec, ERR_BUSY, "this node sends %zu large answers already, ask again", s->office->places.max);
+        return err_set(ec, ERR_BUSY, "this node already sends %zu large answers: try again", s->office->places.max);
     if (framing.varies && r->may_gzip && !s->head_only)
         s->gzip = gzip_create();
     framing.gzip = s->gzip != NULL;
@@ -123,7 +123,7 @@ enum err response_push(struct http_response *r, struct errctx *ec)
     if (s->state != STREAM_OPEN || s->office->must_end(s->office->arg) || !send_piece(s, r, /*last=*/false)) {
         s->state = STREAM_BROKEN;
         buf_clear(&r->body);
-        return err_set(ec, ERR_LOST, "the client does not take the answer");
+        return err_set(ec, ERR_LOST, "the client does not read the answer");
     }
     return ERR_OK;
 }

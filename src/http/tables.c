@@ -44,7 +44,7 @@ void http_handle(void *http, const struct http_request *q, struct http_response 
 
 void http_write_busy(void *http, const struct http_request *q, struct http_response *r)
 {
-    static const char msg[] = "this node has too many requests to answer now, send it again";
+    static const char msg[] = "this node has too many requests at the moment: send it again";
     struct route_call call;
 
     route_find(&call, http, q, tables, ARRAY_LEN(tables));

@@ -8,10 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-const char visitor_unclear_text[] = "a browser sent this by GET and did not say which page made it: refused. Use POST";
-const char visitor_foreign_text[] =
-    "a page of another site made the browser send this: refused. Behind a reverse proxy "
-    "Host must be what the browser asked for";
+const char visitor_unclear_text[] = "refused: a browser sent this GET without a Referer of the console. Use POST";
+const char visitor_foreign_text[] = "refused: the request comes from a page of another site. Behind a reverse proxy, "
+                                    "Host must be the host name that the browser uses";
 
 const char *visitor_token_cookie(const struct http *h)
 {
@@ -97,7 +96,7 @@ void visitor_find(const struct route_call *call, const char *via, bool changes, 
     struct visitor v = {.state = VISITOR_NOBODY, .by_browser = !token};
     struct proof proof;
 
-    refuse(&v.why, REFUSED_UNKNOWN, NULL, "nobody is logged in");
+    refuse(&v.why, REFUSED_UNKNOWN, NULL, "not logged in");
     if (token) {
         judge(call, via, &(struct proof){.kind = PROOF_TOKEN, .secret = token, .now = changes}, &v);
         if (v.state == VISITOR_NOBODY)
@@ -106,7 +105,7 @@ void visitor_find(const struct route_call *call, const char *via, bool changes, 
         judge(call, via, &(struct proof){.kind = PROOF_NAME, .name = vouched, .now = changes}, &v);
         if (v.state == VISITOR_NOBODY) {
             note_vouched(call, "the user is not in xxl_job_user");
-            refuse(&v.why, REFUSED_UNKNOWN, NULL, "the proxy names a user that is not in xxl_job_user: %.100s",
+            refuse(&v.why, REFUSED_UNKNOWN, NULL, "the user name from the proxy is not in xxl_job_user: %.100s",
                    vouched);
         }
     } else {

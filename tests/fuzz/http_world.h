@@ -55,7 +55,7 @@ enum world_who {
     WHO_ADMIN,
     WHO_TOKEN,  /* an admin's token of api/v1 that may see alone */
     WHO_ALL,    /* a reader of all groups */
-    WHO_UNSURE, /* the database is away */
+    WHO_UNSURE, /* the database is unavailable */
     WHO_REAL,   /* whom the stranger's rows say */
     WHO_COUNT,
 };
@@ -75,9 +75,9 @@ enum err __wrap_admin_identify(struct admin *a, const struct proof *proof, const
     if (world_who == WHO_REAL)
         return __real_admin_identify(a, proof, from, out, r);
     if (world_who == WHO_NOBODY)
-        return refuse(r, REFUSED_UNKNOWN, NULL, "nobody is logged in");
+        return refuse(r, REFUSED_UNKNOWN, NULL, "not logged in");
     if (world_who == WHO_UNSURE)
-        return refuse(r, REFUSED_TRY_AGAIN, NULL, "the database is away");
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "the database is unavailable");
     *out = (struct identity){.kind = proof->kind, .token_id = proof->kind == PROOF_TOKEN};
     out->actor.user_id = 1 + world_who;
     out->actor.role = roles[world_who];

@@ -141,7 +141,7 @@ class Api:
         elif refused and must_refuse and name and name not in answer.text:
             problem = f"'{name}' is not named"
         elif answer.status >= 400 and not (answer.headers["Content-Type"].startswith("application/problem+json")
-                                           or "the request's path is not one" in answer.text):
+                                           or "the path of the request is not valid" in answer.text):
             problem = "no problem document"
         if problem:
             self.wrong.append(f"{row['call']}, {what}: {problem}: {answer}")

@@ -127,7 +127,7 @@ def test_faults_are_told_together_and_with_their_places(site):
     verdict = site.admin.good("POST", "/flows/validate", {"document": document})
     assert where(verdict["faults"]) == {
         "/steps/0/jobId": "there is no job 999999",
-        "/steps/1/jobId": f"job {site.job_one} is no broadcast: its route is FIRST",
+        "/steps/1/jobId": f"job {site.job_one} is not a broadcast job: its routing strategy is FIRST",
         "/steps/3/flow": 'there is no flow "no-such-flow"'}
     assert verdict["groups"] == [site.one]
     before = site.tables.rows("SELECT COUNT(*) AS n FROM shardwheel_flow")[0]["n"]
@@ -210,7 +210,7 @@ def test_flows_of_flows_are_no_more_than_32_deep(site):
     problem = site.admin.refused("POST", "/flows", {"document": {
         "name": site.name(), "steps": [{"name": "sub", "type": "flow", "flow": name}]}}).json
     assert where(problem["faults"]) == {
-        "/steps/0/flow": f'with the flow "{name}", flows run flows more than 32 deep'}
+        "/steps/0/flow": f'with the flow "{name}", flows are nested more than 32 levels deep'}
 
 
 def test_bodies_that_are_no_documents(site):
@@ -243,7 +243,7 @@ def test_a_version_is_saved_once(site):
     third = {**second, "description": "third"}
     problem = site.admin.refused("PUT", f"/flows/{flow['id']}", {"document": third, "version": 1}, status=409,
                                  kind="changed", field="version").json
-    assert problem["detail"] == "version 2 is the newest one by now"
+    assert problem["detail"] == "version 2 is now the newest one"
     same = site.admin.good("PUT", f"/flows/{flow['id']}", {"document": second, "version": 2})
     assert same["version"] == 2
     turned = json.dumps({"document": dict(reversed(second.items())), "version": 2}, indent=2)
@@ -543,7 +543,7 @@ def test_child_jobs_are_shown_as_a_flow(site):
 
     assert "circle" in broken(first)
     assert "there is no job 999999" in broken("999999")
-    assert "which is no id of a job" in broken("5,x")
+    assert "which is not a job id" in broken("5,x")
 
 
 # ---- what is asked of runs

@@ -247,11 +247,11 @@ def test_what_cannot_be_used_is_named_with_its_key(world):
     assert "server.ssl.certificate: cannot read /no/such.pem: No such file" in refused(
         world, {"server.ssl.certificate": "/no/such.pem"})
     said = refused(world, {"server.ssl.certificate": pem, "server.ssl.certificate-private-key": other})
-    assert f"the key in {other} does not belong to the (first) certificate in {pem}" in said
+    assert f"the key in {other} does not match the (first) certificate in {pem}" in said
     assert "server.ssl.enabled needs server.ssl.certificate or server.ssl.key-store" in refused(
         world, {"server.ssl.enabled": "true"})
     found = examine(world, keys={"server.ssl.certificate": pem, "server.ssl.certificate-private-key": other})
-    assert "does not belong" in found.find("https_unusable")[0]["what"]
+    assert "does not match" in found.find("https_unusable")[0]["what"]
 
 
 def keytool(*arguments):
@@ -266,7 +266,7 @@ def test_key_stores_of_java(world):
             "-keypass", secret)
     said = refused(world, {"server.ssl.key-store": jks, "server.ssl.key-store-password": secret,
                            "server.ssl.key-store-type": "JKS"})
-    line = said.split("This makes a PKCS12 of it: ")[1].split('"')[0].split("\n")[0]
+    line = said.split("To convert it to PKCS12: ")[1].split('"')[0].split("\n")[0]
     assert line == f"keytool -importkeystore -srckeystore {jks} -destkeystore {folder}/server.p12 -deststoretype PKCS12"
     keytool(*line.split()[1:], "-srcstorepass", secret, "-deststorepass", secret)
 

@@ -226,7 +226,7 @@ def test_weak_ones_are_known_after_the_move_too(both):
     assert "admin" in json.dumps(token.json)
     strict = world.node("strict", keys={**STRONG, "shardwheel.security.strict": "on", "xxl.job.accessToken": "x" * 20})
     refused = v1(strict, "POST", "/session", RIGHT)
-    assert refused.status >= 400 and "everybody knows" in refused.json["detail"]
+    assert refused.status >= 400 and "public default" in refused.json["detail"]
     strict.kill()
 
 

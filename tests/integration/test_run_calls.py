@@ -162,7 +162,7 @@ def test_rows_that_are_with_no_executor(run):
 
     for verb in ("kill", "log"):
         done = world.ctl(verb, str(failed))
-        assert done.returncode == 1 and f"run {failed} is with no executor: its trigger failed" in done.stderr
+        assert done.returncode == 1 and f"run {failed} was not sent to an executor: its trigger failed" in done.stderr
         done = world.ctl(verb, "999999999")
         assert done.returncode == 1 and "there is no such row" in done.stderr
         assert world.ctl(verb, "x").returncode == 2

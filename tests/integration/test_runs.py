@@ -61,7 +61,7 @@ def test_runs_are_listed_page_by_page(site):
     lost = site.admin.good("GET", "/runs?jobId=1000&result=lost,failed")["items"]
     assert [(run["id"], run["state"]) for run in lost] == [(ids[0], "lost")]
     assert lost[0]["handleMsg"] == "the executor left"
-    assert lost[0]["sentence"] == "An executor had taken it and will not report its end: the executor left"
+    assert lost[0]["sentence"] == "An executor accepted it and will not report a result: the executor left"
     assert site.admin.good("GET", "/runs?text=nowhere%25&jobId=1000") == {"items": [], "next": None}
     site.admin.refused("GET", "/runs?result=nice", kind="invalid", field="result")
     site.admin.refused("GET", "/runs?after=xxxxxxxxxx", kind="invalid", field="after")

@@ -135,7 +135,7 @@ static void handle_run(struct executor *x, const struct request *r, struct buf *
 
     if (!parse_run(r->body, &run)) {
         x->count.bad_requests++;
-        answer_failure(out, r, "request error: the body is no JSON object", no_path, "");
+        answer_failure(out, r, "request error: the body is not a JSON object", no_path, "");
         return;
     }
     x->count.runs++;

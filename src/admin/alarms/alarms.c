@@ -12,7 +12,7 @@ enum err admin_read_alarms(struct admin *a, struct alarms_opts *out, struct chan
 
     *out = (struct alarms_opts){.node_name = a->opts.node_name, .resolver = a->opts.resolver};
     if (!a->opts.config)
-        return refuse(r, REFUSED_OFF, NULL, "this node has no settings of alarms");
+        return refuse(r, REFUSED_OFF, NULL, "this node has no alarm settings");
     enum err e = refuse_error(r, alarms_read_config(a->opts.config, out, &r->text));
     if (e || !out->console_channels)
         return e;

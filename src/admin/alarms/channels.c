@@ -32,7 +32,8 @@ static enum err begin(struct change *c, int64_t id, struct refusal *r)
     if (!e)
         e = admin_read_alarms(c->admin, &c->opts, &c->rows, r);
     if (!e && !c->opts.console_channels)
-        e = refuse(r, REFUSED_OFF, NULL, "shardwheel.alarm.console-channels is off: channels stand in the settings");
+        e = refuse(r, REFUSED_OFF, NULL,
+                   "shardwheel.alarm.console-channels is off: channels can be set only in the configuration");
     for (size_t i = 0; i < c->rows.count && !e && id; i++)
         if (c->rows.rows[i].id == id)
             c->old = c->rows.rows[i];

@@ -43,7 +43,7 @@ static enum err enter(struct admin *a, const struct actor *actor, int64_t id, st
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, s, r);
 
     if (!e && a->opts.config && !a->opts.config->alarm_console_channels)
-        e = refuse(r, REFUSED_OFF, NULL, "shardwheel.alarm.console-channels is off: there are no webhooks of events");
+        e = refuse(r, REFUSED_OFF, NULL, "shardwheel.alarm.console-channels is off: webhooks for events are disabled");
     if (!e && id)
         e = store_load_hooks(*s, /*counts=*/false, rows, &r->text);
     for (size_t i = 0; i < rows->count && !e; i++)
@@ -59,9 +59,9 @@ static enum err check(const struct hook_row *row, struct refusal *r)
     enum err e;
 
     if (!alarm_is_name(row->name))
-        return refuse(r, REFUSED_INVALID, "name", "a name has 1 to 40 letters, digits, \".\", \"_\" and \"-\"");
+        return refuse(r, REFUSED_INVALID, "name", "a name must have 1 to 40 letters, digits, \".\", \"_\" and \"-\"");
     if (!row->kinds)
-        return refuse(r, REFUSED_INVALID, "kinds", "a webhook needs one kind of event at least");
+        return refuse(r, REFUSED_INVALID, "kinds", "a webhook needs at least one kind of event");
     e = events_check_url(row->target, &r->text);
     return e == ERR_INPUT ? refuse(r, REFUSED_INVALID, "url", "%s", r->text.text) : refuse_error(r, e);
 }
@@ -195,7 +195,7 @@ enum err admin_load_deliveries(struct admin *a, const struct actor *actor, const
     if (!e)
         e = store_load_deliveries(s, filter, before_id, limit, LIMIT_MS, out, &r->text);
     if (e == ERR_TIMEOUT)
-        e = refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for one webhook or job");
+        e = refuse(r, REFUSED_LIMIT, NULL, "the database takes too long: ask for one webhook or one job");
     return admin_end(a, s, e, r);
 }
 

@@ -17,7 +17,7 @@ static const struct {
 } kinds[WATCH_KINDS] = {
     [WATCH_NO_SUCCESS] = {60, 366 * 86400, true, true, "seconds from 60 to 31622400"},
     [WATCH_LONG_RUN] = {60, 30 * 86400, true, true,
-                        "seconds from 60 to 2592000, or 0 for three times what 95 % of the last 30 runs took"},
+                        "seconds from 60 to 2592000, or 0 for three times the 95th percentile of the last 30 runs"},
     [WATCH_NOT_DONE] = {0, 24 * 60 - 1, true, true, "a time of day in doneBy"},
     [WATCH_FEW_EXECUTORS] = {1, 10000, false, true, "a number of executors from 1 to 10000"},
     [WATCH_LATE_SHARD] = {1, 86400, false, false, "seconds from 1 to 86400"},
@@ -34,11 +34,13 @@ enum err admin_check_watch_rule(const struct watch_rule *rule, struct refusal *r
         return refuse(r, REFUSED_INVALID, kind == WATCH_NOT_DONE ? "doneBy" : "limit", "a rule of kind %s needs %s",
                       rule->kind, kinds[kind].expected);
     if (rule->tag[0] && !kinds[kind].takes_tag)
-        return refuse(r, REFUSED_INVALID, "tag", "a rule of kind %s is not about jobs, and has no tag", rule->kind);
+        return refuse(r, REFUSED_INVALID, "tag", "a rule of kind %s is not about jobs, so it cannot have a tag",
+                      rule->kind);
     if (strchr(rule->tag, ','))
-        return refuse(r, REFUSED_INVALID, "tag", "a rule has one tag; a tag has no comma");
+        return refuse(r, REFUSED_INVALID, "tag", "a rule can have one tag, without a comma");
     if (rule->app_name[0] && !kinds[kind].takes_group)
-        return refuse(r, REFUSED_INVALID, "group", "a rule of kind %s is for all shards, and has no group", rule->kind);
+        return refuse(r, REFUSED_INVALID, "group", "a rule of kind %s is for all shards, so it cannot have a group",
+                      rule->kind);
     return ERR_OK;
 }
 

@@ -368,7 +368,7 @@ static enum err load_all(struct admin *a, const struct actor *actor, struct stor
     if (!e)
         e = load_changes(s, l, &r->text);
     if (!e && l->group == 0)
-        return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64 ", and nothing is known of one",
+        return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64 ", and there are no records of one",
                       l->facts.job_id);
     if (!e && refuse_unless(actor, RIGHT_SEE, l->group, r))
         return ERR_DENIED;
@@ -387,7 +387,7 @@ static enum err load_all(struct admin *a, const struct actor *actor, struct stor
         e = l->whole && e == ERR_TIMEOUT ? ERR_OK : e;
     }
     if (e == ERR_TIMEOUT)
-        return refuse(r, REFUSED_LIMIT, NULL, "the log has too many rows for that time: ask for a shorter one");
+        return refuse(r, REFUSED_LIMIT, NULL, "the log has too many rows in this time range: use a shorter one");
     return e;
 }
 
@@ -398,11 +398,11 @@ static enum err check_range(const struct actor *actor, int64_t from_ms, int64_t 
     if (e)
         return e;
     if (from_ms <= 0)
-        return refuse(r, REFUSED_INVALID, "from", "that is no time of any job");
+        return refuse(r, REFUSED_INVALID, "from", "from must be after 1970");
     if (to_ms <= from_ms)
-        return refuse(r, REFUSED_INVALID, "to", "the end must be behind the beginning");
+        return refuse(r, REFUSED_INVALID, "to", "to must be after from");
     if (to_ms - from_ms > EXPLAIN_DAYS * DAY_MS)
-        return refuse(r, REFUSED_INVALID, "to", "%d days are the most in one call", EXPLAIN_DAYS);
+        return refuse(r, REFUSED_INVALID, "to", "one call can have at most %d days", EXPLAIN_DAYS);
     return ERR_OK;
 }
 

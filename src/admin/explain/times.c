@@ -142,7 +142,7 @@ static enum err list_rates(const struct explain_facts *facts, const struct expla
 
     *count = 0;
     if (!parse_int(job->schedule_conf, 1, INT32_MAX, &rate_s))
-        return err_set(ec, ERR_INPUT, "FIX_RATE wants whole seconds, not '%.60s'", job->schedule_conf);
+        return err_set(ec, ERR_INPUT, "FIX_RATE needs whole seconds, not '%.60s'", job->schedule_conf);
     for (size_t i = 0; i <= rate_count && !e && *count < max && from_ms < seg->to_ms; i++) {
         int64_t to_ms = i < rate_count ? rates[i] : seg->to_ms;
         size_t more = 0;

@@ -23,7 +23,7 @@ static enum err add_job(struct chain *chain, int64_t id, struct refusal *r)
         if (chain->ids[i] == id)
             return ERR_OK;
     if (chain->count == FLOW_STEPS_MAX)
-        return refuse(r, REFUSED_STATE, NULL, "more than %d jobs follow: that is more than a flow can have",
+        return refuse(r, REFUSED_STATE, NULL, "the job and its child jobs are more than %d: a flow cannot have so many",
                       FLOW_STEPS_MAX);
     chain->ids[chain->count++] = id;
     return ERR_OK;
@@ -37,7 +37,7 @@ static enum err add_children(struct chain *chain, size_t at, struct refusal *r)
 
     for (size_t i = 0; i < count && !e; i++) {
         if (items[i].verdict == CHILD_ILLEGAL)
-            return refuse(r, REFUSED_STATE, NULL, "job %" PRId64 " has the child \"%.*s\", which is no id of a job",
+            return refuse(r, REFUSED_STATE, NULL, "job %" PRId64 " has the child \"%.*s\", which is not a job id",
                           chain->ids[at], (int)items[i].len, items[i].text);
         chain->children[at][chain->jobs[at].child_count++] = items[i].id;
         e = add_job(chain, items[i].id, r);
@@ -58,7 +58,7 @@ static enum err load_job(struct store_session *s, const struct actor *actor, str
     if (list->count == 0 && at == 0)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, chain->ids[at]);
     if (list->count == 0)
-        return refuse(r, REFUSED_STATE, NULL, "there is no job %" PRId64 ", which is the child of another one",
+        return refuse(r, REFUSED_STATE, NULL, "there is no job %" PRId64 ", but it is the child of another job",
                       chain->ids[at]);
     chain->jobs[at] = (struct flow_chain_job){.id = chain->ids[at],
                                               .name = list->rows[0].name,

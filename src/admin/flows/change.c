@@ -299,7 +299,7 @@ static enum err act_update(struct change_call *call, const struct flow_now *now,
 
     audit_begin(&call->diff, AUDIT_CHANGED);
     if (now->row.version != call->version)
-        return refuse(call->r, REFUSED_CHANGED, "version", "version %" PRId64 " is the newest one by now",
+        return refuse(call->r, REFUSED_CHANGED, "version", "version %" PRId64 " is now the newest one",
                       now->row.version);
     e = renew_next(call, now, out, ec);
     if (e || same)

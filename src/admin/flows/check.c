@@ -22,9 +22,11 @@ static void check_job(const struct reach *reach, const struct reach_step *step, 
     else if (step->kind != FLOW_BROADCAST || strcmp(route, "SHARDING_BROADCAST") == 0)
         return;
     else if (by_name)
-        flow_add_fault(faults, where, "%s is no broadcast: its route is %s", job->name ? job->name : "the job", route);
+        flow_add_fault(faults, where, "%s is not a broadcast job: its routing strategy is %s",
+                       job->name ? job->name : "the job", route);
     else
-        flow_add_fault(faults, where, "job %" PRId64 " is no broadcast: its route is %s", job->id, route);
+        flow_add_fault(faults, where, "job %" PRId64 " is not a broadcast job: its routing strategy is %s", job->id,
+                       route);
 }
 
 static void check_flow(struct reach *reach, const struct reach_flow *own, const struct reach_step *step, size_t i,
@@ -39,7 +41,7 @@ static void check_flow(struct reach *reach, const struct reach_flow *own, const 
     else if (reach_leads_to(reach, flow, own->name, own_id))
         flow_add_fault(faults, where, "the flow \"%s\" leads back to this one", step->flow);
     else if (reach_get_depth(reach, flow) + 1 > FLOWS_DEEP_MAX)
-        flow_add_fault(faults, where, "with the flow \"%s\", flows run flows more than %d deep", step->flow,
+        flow_add_fault(faults, where, "with the flow \"%s\", flows are nested more than %d levels deep", step->flow,
                        FLOWS_DEEP_MAX);
 }
 

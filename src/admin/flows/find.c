@@ -12,7 +12,7 @@ enum err flow_refuse_error(struct refusal *r, enum err e)
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
     if (e == ERR_CONFLICT)
-        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else changes the flow: %s", r->text.text);
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else is changing the flow: %s", r->text.text);
     return refuse_error(r, e);
 }
 
@@ -21,7 +21,7 @@ enum err flow_load_saved(const char *document, struct flow **out, struct refusal
     enum err e = flow_load(document, strlen(document), out, NULL, &r->text);
 
     if (e == ERR_INPUT)
-        return refuse(r, REFUSED_STATE, NULL, "this release cannot read the document that was saved: %s", r->text.text);
+        return refuse(r, REFUSED_STATE, NULL, "this release cannot read the saved document: %s", r->text.text);
     return refuse_error(r, e);
 }
 

@@ -44,7 +44,7 @@ enum err reach_refuse_unless_sees(struct reach *reach, const struct reach_flow *
     enum err e = refuse_error(r, reach_load_groups(reach, flow, &groups, &count, &r->text));
 
     if (!e && !groups_are_seen(groups, count, actor))
-        e = refuse(r, REFUSED_RIGHT, NULL, "%s may see no executor group of the flow", actor->name);
+        e = refuse(r, REFUSED_RIGHT, NULL, "%s may not see any executor group of the flow", actor->name);
     free(groups);
     return e;
 }

@@ -194,7 +194,7 @@ enum err admin_list_flow_runs(struct admin *a, const struct actor *actor, const 
     if (!e) {
         e = fill_page(&reach, actor, filter, clock_wall_ms(a->clock), limit, out, &r->text);
         if (e == ERR_TIMEOUT)
-            e = refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for the runs of one flow");
+            e = refuse(r, REFUSED_LIMIT, NULL, "the database takes too long: ask for the runs of one flow");
     }
     reach_fini(&reach);
     if (e)
@@ -212,7 +212,7 @@ static enum err check_key(const char *key, struct refusal *r)
         return refuse_length(r, "key", 1, FLOW_KEY_MAX, "key must have 1 to %d characters", FLOW_KEY_MAX);
     for (const char *c = key; c && *c; c++)
         if (*c <= ' ' || *c > '~')
-            return refuse(r, REFUSED_INVALID, "key", "key must have visible ASCII characters without blanks");
+            return refuse(r, REFUSED_INVALID, "key", "key must have visible ASCII characters, without spaces");
     return ERR_OK;
 }
 

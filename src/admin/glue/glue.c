@@ -12,7 +12,7 @@ enum err glue_may_save(const struct admin *a, const char *glue_type, struct refu
 {
     if (a->opts.glue == CONFIG_GLUE_ON || !glue_type || strcmp(glue_type, "BEAN") == 0)
         return ERR_OK;
-    return refuse(r, REFUSED_OFF, "glueType", "GLUE is switched off here: shardwheel.glue=%s",
+    return refuse(r, REFUSED_OFF, "glueType", "GLUE is disabled on this node: shardwheel.glue=%s",
                   config_glue_name(a->opts.glue));
 }
 
@@ -52,7 +52,7 @@ static enum err check_save(const struct glue_save *save, struct refusal *r)
         return refuse(r, REFUSED_REQUIRED, "glueRemark", "glueRemark is needed");
     if (units < GLUE_REMARK_MIN || units > GLUE_REMARK_MAX)
         return refuse_length(r, "glueRemark", GLUE_REMARK_MIN, GLUE_REMARK_MAX,
-                             "glueRemark has %zu characters: %d to %d are possible", units, GLUE_REMARK_MIN,
+                             "glueRemark has %zu characters; it must have %d to %d", units, GLUE_REMARK_MIN,
                              GLUE_REMARK_MAX);
     return ERR_OK;
 }

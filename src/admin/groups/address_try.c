@@ -16,7 +16,8 @@ static enum err check(const struct admin *a, const char *address, struct refusal
     if (str_is_blank(address))
         return refuse(r, REFUSED_REQUIRED, "address", "the address is missing");
     if (strchr(address, ',') || (strncmp(address, "http://", 7) != 0 && strncmp(address, "https://", 8) != 0))
-        return refuse(r, REFUSED_INVALID, "address", "the address must be one that begins with http:// or https://");
+        return refuse(r, REFUSED_INVALID, "address",
+                      "the address must be a single one that begins with http:// or https://");
     return refuse_addresses(a, address, "address", r);
 }
 

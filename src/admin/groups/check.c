@@ -75,7 +75,8 @@ static enum err check_app_name(const char *name, const struct group_rules *rules
         return refuse_length(r, "appname", APP_NAME_MIN, APP_NAME_MAX, "the app name must have %d to %d characters",
                              APP_NAME_MIN, APP_NAME_MAX);
     if (is_refused_text(name, rules))
-        return refuse(r, REFUSED_INVALID, "appname", "the app name has script in it, or characters that it must not");
+        return refuse(r, REFUSED_INVALID, "appname",
+                      "the app name has script code, or characters that are not allowed");
     return ERR_OK;
 }
 
@@ -85,9 +86,9 @@ static enum err check_title(const char *title, const struct group_rules *rules, 
     if (str_is_blank(title))
         return refuse(r, REFUSED_REQUIRED, "title", "the title is missing");
     if (is_refused_text(title, rules))
-        return refuse(r, REFUSED_INVALID, "title", "the title has script in it, or characters that it must not");
+        return refuse(r, REFUSED_INVALID, "title", "the title has script code, or characters that are not allowed");
     if (utf8_count(title, strlen(title), /*utf16=*/false) > (size_t)columns->title_chars)
-        return refuse_length(r, "title", 1, (size_t)columns->title_chars, "the title must have %d characters at most",
+        return refuse_length(r, "title", 1, (size_t)columns->title_chars, "the title must have at most %d characters",
                              columns->title_chars);
     return ERR_OK;
 }
@@ -134,15 +135,15 @@ static enum err check_addresses(const struct admin *a, const char *list, const s
                                 struct refusal *r)
 {
     if (str_is_blank(list))
-        return refuse(r, REFUSED_REQUIRED, "addressList", "a group by hand needs its addresses");
+        return refuse(r, REFUSED_REQUIRED, "addressList", "a manual group needs addresses");
     if (is_refused_text(list, rules))
         return refuse(r, REFUSED_INVALID, "addressList",
-                      "the addresses have script in them, or characters that they must not");
+                      "the addresses have script code, or characters that are not allowed");
     enum err e = check_items(list, rules, r);
     if (!e)
         e = refuse_addresses(a, list, "addressList", r);
     if (!e && strlen(list) > ADDRESS_LIST_BYTES)
-        e = refuse_length(r, "addressList", 0, ADDRESS_LIST_BYTES, "the addresses must have %d bytes at most",
+        e = refuse_length(r, "addressList", 0, ADDRESS_LIST_BYTES, "the addresses must have at most %d bytes",
                           ADDRESS_LIST_BYTES);
     return e;
 }
@@ -152,9 +153,9 @@ static enum err check_token(const char *token, const struct group_columns *colum
     if (!token || !*token)
         return ERR_OK;
     if (!columns->has_token)
-        return refuse(r, REFUSED_OFF, "accessToken", "executor groups of this database have no access tokens");
+        return refuse(r, REFUSED_OFF, "accessToken", "executor groups in this database cannot have access tokens");
     if (utf8_count(token, strlen(token), /*utf16=*/false) > TOKEN_CHARS_MAX)
-        return refuse_length(r, "accessToken", 0, TOKEN_CHARS_MAX, "the access token must have %d characters at most",
+        return refuse_length(r, "accessToken", 0, TOKEN_CHARS_MAX, "the access token must have at most %d characters",
                              TOKEN_CHARS_MAX);
     return ERR_OK;
 }
@@ -172,9 +173,9 @@ enum err group_check(const struct admin *a, const struct group_info *values, con
         !(now && now->address_type != 0 && is_as_it_was(values->address_list, now->address_list, rules)))
         e = check_addresses(a, values->address_list, rules, r);
     if (!e && values->address_type == 0 && values->address_list && strlen(values->address_list) > ADDRESS_LIST_BYTES)
-        e = refuse_length(r, "addressList", 0, ADDRESS_LIST_BYTES, "the addresses must have %d bytes at most",
+        e = refuse_length(r, "addressList", 0, ADDRESS_LIST_BYTES, "the addresses must have at most %d bytes",
                           ADDRESS_LIST_BYTES);
     if (!e && (values->address_type < -128 || values->address_type > 127))
-        e = refuse(r, REFUSED_INVALID, "addressType", "the address type is 0 or 1");
+        e = refuse(r, REFUSED_INVALID, "addressType", "the address type must be 0 or 1");
     return e ? e : check_token(values->access_token, columns, r);
 }

@@ -66,7 +66,7 @@ static enum err check_name_is_free(struct store_session *s, const struct group_i
     bool taken = false;
     enum err e = store_is_app_name_taken(s, values->app_name, but, &taken, &r->text);
 
-    return !e && taken ? refuse(r, REFUSED_TAKEN, "appname", "another executor group has that app name") : e;
+    return !e && taken ? refuse(r, REFUSED_TAKEN, "appname", "another executor group has this app name") : e;
 }
 
 /* `now` NULL: a new one, whose id *out_id becomes. */
@@ -185,8 +185,8 @@ static enum err refuse_removal(enum group_removal removal, struct refusal *r)
 {
     switch (removal) {
     case GROUP_REMOVED: break;
-    case GROUP_HAS_JOBS: return refuse(r, REFUSED_IN_USE, NULL, "the executor group has jobs");
-    case GROUP_IS_LAST: return refuse(r, REFUSED_LAST, NULL, "one executor group must be left");
+    case GROUP_HAS_JOBS: return refuse(r, REFUSED_IN_USE, NULL, "the executor group still has jobs");
+    case GROUP_IS_LAST: return refuse(r, REFUSED_LAST, NULL, "the last executor group cannot be deleted");
     }
     return ERR_OK;
 }

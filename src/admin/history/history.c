@@ -13,7 +13,7 @@
 static enum err end_slow(struct admin *a, struct store_session *s, enum err e, struct refusal *r)
 {
     if (e == ERR_TIMEOUT)
-        e = refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for a shorter time, or for less");
+        e = refuse(r, REFUSED_LIMIT, NULL, "the database takes too long: ask for a shorter time range, or for less");
     return admin_end(a, s, e, r);
 }
 
@@ -74,7 +74,7 @@ enum err admin_list_job_changes(struct admin *a, const struct actor *actor, int6
     if (e || found || out->count > 0)
         return e;
     audit_page_fini(out);
-    return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64 ", and nothing is known of one", job_id);
+    return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64 ", and there are no records of one", job_id);
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
@@ -149,15 +149,14 @@ static enum err make_points(int64_t from_ms, int64_t to_ms, int64_t step_s, stru
     int64_t first_s, count;
 
     if (step_s != 60 && step_s != 300 && step_s != 3600)
-        return refuse(r, REFUSED_INVALID, "step", "a step is 60, 300 or 3600 seconds");
+        return refuse(r, REFUSED_INVALID, "step", "step must be 60, 300 or 3600 seconds");
     if (to_ms <= from_ms)
-        return refuse(r, REFUSED_INVALID, "to", "the end must be behind the beginning");
+        return refuse(r, REFUSED_INVALID, "to", "to must be after from");
     first_s = time_floor_div(from_ms, step_s * 1000) * step_s;
     count = time_floor_div(to_ms - first_s * 1000 + step_s * 1000 - 1, step_s * 1000);
     if (count > HISTORY_POINTS_MAX)
-        return refuse(r, REFUSED_LIMIT, "step",
-                      "that makes %" PRId64 " points, and %d are the most: take a larger step", count,
-                      HISTORY_POINTS_MAX);
+        return refuse(r, REFUSED_LIMIT, "step", "this needs %" PRId64 " points; %d are allowed: use a larger step",
+                      count, HISTORY_POINTS_MAX);
     out->items = calloc((size_t)count, sizeof *out->items);
     if (!out->items)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");

@@ -59,7 +59,7 @@ static enum err find_by_filter(struct batch *b, struct refusal *r)
         job_found_fini(&found);
     }
     if (!e && b->result.count > BATCH_MAX)
-        e = refuse(r, REFUSED_LIMIT, "filter", "more than %d jobs are found: narrow the filter", BATCH_MAX);
+        e = refuse(r, REFUSED_LIMIT, "filter", "the filter matches more than %d jobs: use a narrower one", BATCH_MAX);
     return e;
 }
 
@@ -152,7 +152,7 @@ static enum err run(struct batch *b, struct refusal *r)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the jobs");
     e = order->ids ? find_by_ids(b, r) : find_by_filter(b, r);
     if (!e && order->expected >= 0 && order->expected != (int64_t)b->result.count)
-        e = refuse(r, REFUSED_STATE, "expected", "they are %zu jobs, and %" PRId64 " were expected", b->result.count,
+        e = refuse(r, REFUSED_STATE, "expected", "there are %zu jobs, but %" PRId64 " were expected", b->result.count,
                    order->expected);
     if (!e && order->action == BATCH_EDIT)
         e = admin_take_session(b->admin, &b->session, r);
@@ -173,7 +173,7 @@ enum err admin_run_batch(struct admin *a, const struct actor *actor, const struc
     enum err e;
 
     if (atomic_fetch_add_explicit(&a->batches, 1, memory_order_relaxed) >= BATCH_AT_ONCE)
-        e = refuse(r, REFUSED_LIMIT, NULL, "%d batches are under way at this node", BATCH_AT_ONCE);
+        e = refuse(r, REFUSED_LIMIT, NULL, "%d batches are already in progress on this node", BATCH_AT_ONCE);
     else
         e = run(&b, r);
     atomic_fetch_sub_explicit(&a->batches, 1, memory_order_relaxed);

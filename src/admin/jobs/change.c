@@ -20,7 +20,7 @@ enum err job_refuse_error(struct refusal *r, enum err e)
     if (e == ERR_NOTFOUND)
         return refuse(r, REFUSED_UNKNOWN, "id", "%s", r->text.text);
     if (e == ERR_CONFLICT)
-        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else holds the job: %s", r->text.text);
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else is changing the job: %s", r->text.text);
     return refuse_error(r, e);
 }
 
@@ -74,7 +74,7 @@ static enum err decide(void *arg, struct store_session *s, const struct job_stat
         return e;
     job_version(&state->row, &state->settings, version);
     if (call->match && call->match->is && !call->match->is(call->match->arg, version))
-        return refuse(call->r, REFUSED_CHANGED, NULL, "job %" PRId64 " was changed since it was read", state->row.id);
+        return refuse(call->r, REFUSED_CHANGED, NULL, "job %" PRId64 " has changed since it was read", state->row.id);
     e = call->act(call, s, state, out, ec);
     if (e)
         return e;

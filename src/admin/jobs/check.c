@@ -16,7 +16,7 @@
 
 static enum err refuse_choice(const char *value, const char *field, struct refusal *r)
 {
-    return refuse(r, REFUSED_INVALID, field, "%s: \"%.60s\" is none", field, value ? value : "");
+    return refuse(r, REFUSED_INVALID, field, "%s: \"%.60s\" is not valid", field, value ? value : "");
 }
 
 static enum err check_choice(const char *choices, const char *value, const char *field, struct refusal *r)
@@ -49,13 +49,11 @@ static enum err check_schedule(struct admin *a, const struct job_row *row, struc
         return ERR_OK;
     if (strcmp(type, "FIX_RATE"))
         return refuse(r, REFUSED_INVALID, "scheduleType",
-                      "scheduleType: \"%.60s\" is none; there are NONE, CRON and "
-                      "FIX_RATE",
-                      type);
+                      "scheduleType: \"%.60s\" is not valid; use NONE, CRON or FIX_RATE", type);
     if (!row->schedule_conf)
-        return refuse(r, REFUSED_REQUIRED, "scheduleConf", "scheduleConf: FIX_RATE wants a number of seconds");
+        return refuse(r, REFUSED_REQUIRED, "scheduleConf", "scheduleConf: FIX_RATE needs a number of seconds");
     if (!parse_int(row->schedule_conf, 1, INT32_MAX, &rate_s))
-        return refuse(r, REFUSED_INVALID, "scheduleConf", "scheduleConf: FIX_RATE wants whole seconds from 1 to %d",
+        return refuse(r, REFUSED_INVALID, "scheduleConf", "scheduleConf: FIX_RATE needs whole seconds from 1 to %d",
                       INT32_MAX);
     return ERR_OK;
 }
@@ -75,9 +73,9 @@ static enum err refuse_child(struct refusal *r, enum refusal_kind kind, const st
 static enum err check_child(const struct actor *actor, const struct child_item *item, int64_t group, struct refusal *r)
 {
     if (item->verdict == CHILD_ILLEGAL)
-        return refuse_child(r, REFUSED_INVALID, item, "is no id of a job");
+        return refuse_child(r, REFUSED_INVALID, item, "is not a job id");
     if (group == 0)
-        return refuse_child(r, REFUSED_UNKNOWN, item, "is no job");
+        return refuse_child(r, REFUSED_UNKNOWN, item, "does not exist");
     if (!actor_may(actor, RIGHT_CHANGE, group))
         return refuse_child(r, REFUSED_RIGHT, item, "is in a group that you may not change");
     return item->verdict == CHILD_SELF ? refuse_child(r, REFUSED_SELF, item, "is the job itself") : ERR_OK;

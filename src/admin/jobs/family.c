@@ -177,7 +177,7 @@ enum err admin_load_family(struct admin *a, const struct actor *actor, int64_t j
     if (!e)
         e = describe_all(s, actor, out, &r->text);
     if (e == ERR_TIMEOUT && r->kind == REFUSED_NOT)
-        e = refuse(r, REFUSED_LIMIT, NULL, "looking through all jobs took the database too long");
+        e = refuse(r, REFUSED_LIMIT, NULL, "the database took too long to read all jobs");
     job_parents_fini(&parents);
     if (e)
         family_fini(out);

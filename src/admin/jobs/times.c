@@ -120,7 +120,7 @@ static enum err take_text_zone(const struct admin *a, const struct schedule_text
                                const struct zone **out, struct errctx *ec)
 {
     if (text->zone && strlen(text->zone) >= ZONE_NAME_MAX)
-        return err_set(ec, ERR_INPUT, "there is no such zone");
+        return err_set(ec, ERR_INPUT, "there is no such time zone");
     return admin_take_zone(a, text->zone, own, out, ec);
 }
 
@@ -131,7 +131,7 @@ static enum err find_rate_times(const char *conf, int64_t now_ms, size_t count, 
     int64_t rate_s;
 
     if (!conf || !parse_int(conf[0] == '+' ? conf + 1 : conf, INT32_MIN, INT32_MAX, &rate_s))
-        return refuse(r, REFUSED_INVALID, "scheduleConf", "FIX_RATE wants whole seconds, not \"%.100s\"",
+        return refuse(r, REFUSED_INVALID, "scheduleConf", "FIX_RATE needs whole seconds, not \"%.100s\"",
                       conf ? conf : "");
     for (size_t i = 0; i < count && i < JOB_TIMES_MAX; i++)
         out->ms[out->count++] = time_floor_div(now_ms + (int64_t)(i + 1) * rate_s * 1000 + 999, 1000) * 1000;
@@ -155,7 +155,7 @@ enum err admin_find_times(struct admin *a, const struct actor *actor, const stru
     if (strcmp(due.schedule_type, "CRON"))
         return ERR_OK;
     if (!text->conf)
-        return refuse(r, REFUSED_INVALID, "scheduleConf", "there is no expression");
+        return refuse(r, REFUSED_INVALID, "scheduleConf", "the expression is missing");
     e = take_text_zone(a, text, &own, &zone, &r->text);
     if (e == ERR_INPUT)
         return refuse(r, REFUSED_INVALID, "zone", "%s", r->text.text);
@@ -202,7 +202,7 @@ static void judge_rate(const struct schedule_text *text, int64_t now_ms, struct 
     int64_t rate_s;
 
     if (!text->conf || !parse_int(text->conf, 1, INT32_MAX, &rate_s)) {
-        refute(out, "scheduleConf", "FIX_RATE wants whole seconds from 1 to 2147483647");
+        refute(out, "scheduleConf", "FIX_RATE needs whole seconds from 1 to 2147483647");
         out->has_place = text->conf != NULL;
         out->len = text->conf ? utf8_count(text->conf, strlen(text->conf), /*utf16=*/false) : 0;
         return;
@@ -231,7 +231,7 @@ enum err admin_check_schedule(struct admin *a, const struct actor *actor, const 
     else if (!e && text->type && !strcmp(text->type, "FIX_RATE"))
         judge_rate(text, now_ms, out);
     else if (!e && (!text->type || strcmp(text->type, "NONE")))
-        refute(out, "scheduleType", "there are NONE, CRON and FIX_RATE");
+        refute(out, "scheduleType", "it must be NONE, CRON or FIX_RATE");
     zone_destroy(own);
     return refuse_error(r, e);
 }

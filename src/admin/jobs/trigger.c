@@ -44,7 +44,7 @@ static enum err check_targets(struct store_session *s, const struct actor *actor
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     for (size_t i = 0; !e && i < given->count; i++) {
         if (!own || !list_has_text(own->addresses, own->count, given->addresses[i]))
-            e = refuse(r, REFUSED_RIGHT, "addressList", "%s may send it to executors of its group alone", actor->name);
+            e = refuse(r, REFUSED_RIGHT, "addressList", "%s may run it only on executors of its group", actor->name);
     }
     group_spec_unref(given);
     group_spec_unref(own);
@@ -74,7 +74,7 @@ static enum err check_time(struct admin *a, int64_t at_s, struct refusal *r)
     int64_t now_s = time_floor_div(clock_wall_ms(a->clock), 1000);
 
     if (at_s < now_s)
-        return refuse(r, REFUSED_INVALID, "at", "at: that is in the past");
+        return refuse(r, REFUSED_INVALID, "at", "at: this time is in the past");
     if (at_s > now_s + LATER_YEARS * INT64_C(366) * 86400)
         return refuse(r, REFUSED_INVALID, "at", "at: more than %d years from now", LATER_YEARS);
     return ERR_OK;
@@ -205,7 +205,7 @@ static enum err cancel_later(struct store_session *s, const struct actor *actor,
     enum err e = refuse_error(r, store_load_later(s, &id, 1, &page, &r->text));
 
     if (!e && (page.count == 0 || page.rows[0].job_id != job->id))
-        e = refuse(r, REFUSED_UNKNOWN, "later", "nothing of job %" PRId64 " waits as %" PRId64, job->id, id);
+        e = refuse(r, REFUSED_UNKNOWN, "later", "job %" PRId64 " has no waiting run %" PRId64, job->id, id);
     audit_begin(&diff, AUDIT_REMOVED);
     if (!e) {
         audit_int(&diff, "later", id, 0);

@@ -56,7 +56,7 @@ static void judge(struct health *h, bool answered)
         snprintf(h->text, sizeof h->text, "The database does not answer: nothing is planned until it is back.");
     } else if (h->zookeeper[0] == 'a') {
         h->trouble = "zookeeper-away";
-        snprintf(h->text, sizeof h->text, "This node does not reach ZooKeeper.");
+        snprintf(h->text, sizeof h->text, "This node cannot reach ZooKeeper.");
     } else if (h->shards_owned < h->shards) {
         h->trouble = "shards-unowned";
         snprintf(h->text, sizeof h->text, "%" PRId64 " of %" PRId64 " shards have no owner: their jobs do not fire.",

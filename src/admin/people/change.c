@@ -23,7 +23,7 @@ static enum err check_groups(struct admin *a, const struct person_change *change
     if (!change->group_count)
         return ERR_OK;
     if (change->group_count > GROUPS_MAX)
-        return refuse_length(r, "groups", 0, GROUPS_MAX, "groups must have %d ids at most", GROUPS_MAX);
+        return refuse_length(r, "groups", 0, GROUPS_MAX, "groups must have at most %d ids", GROUPS_MAX);
     ids = malloc(change->group_count * sizeof *ids);
     if (!ids)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
@@ -72,17 +72,18 @@ static char *join_groups(const struct person_change *change)
 static enum err complete(struct person_change *change, const struct person *before, struct refusal *r)
 {
     if (!change->has_role && !before)
-        return refuse(r, REFUSED_REQUIRED, "role", "role must be given: admin, user, runner or reader");
+        return refuse(r, REFUSED_REQUIRED, "role", "role is required: admin, user, runner or reader");
     if (!change->has_role)
         change->role = before->role;
     if (change->has_groups && change->role == ROLE_ADMIN && !change->all_groups)
         return refuse(r, REFUSED_INVALID, "groups", "an admin has all groups: groups must be null");
     if (change->has_groups && change->role == ROLE_USER && change->all_groups)
-        return refuse(r, REFUSED_INVALID, "groups", "a user has a list of groups; reader and runner may have all");
+        return refuse(r, REFUSED_INVALID, "groups",
+                      "a user needs a list of groups; only a reader or runner can have all");
     if (change->has_groups || change->role == ROLE_ADMIN)
         return ERR_OK;
     if (!before || before->role == ROLE_ADMIN || (before->all_groups && change->role == ROLE_USER))
-        return refuse(r, REFUSED_REQUIRED, "groups", "groups must be given: a list of ids, or null for all of them");
+        return refuse(r, REFUSED_REQUIRED, "groups", "groups is required: a list of ids, or null for all groups");
     change->all_groups = before->all_groups;
     change->groups = before->groups;
     change->group_count = before->group_count;
@@ -101,8 +102,7 @@ static enum err set_role(struct admin *a, struct person_change *change, const st
     if (!e && change->role != ROLE_ADMIN && !change->all_groups && !(groups = join_groups(change)))
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     if (!e && !user_set_role(u, change->role, groups))
-        e = refuse_length(r, "groups", 0, max, "the ids of groups must have %zu characters at most between commas",
-                          max);
+        e = refuse_length(r, "groups", 0, max, "the list of group ids must have at most %zu characters", max);
     return e;
 }
 
@@ -145,7 +145,7 @@ enum err admin_change_person(struct admin *a, const struct actor *actor, int64_t
         e = person_refuse_unless(change.match, &before, r);
     if (!e && id == actor->user_id)
         e = refuse(r, REFUSED_SELF, NULL,
-                   "nobody changes his own role or groups; his password he changes with the old one");
+                   "you cannot change your own role or groups; to change your password, use the old one");
     if (!e)
         e = refuse_outside(&from, r);
     if (!e && !user_copy(&from, &to))

@@ -207,7 +207,7 @@ enum err factor_check_login(struct admin *a, struct store_session *s, const stru
     if (!f.secret[0])
         return set_up_by_login(a, s, form, from, &f, login, r);
     if (str_is_blank(form->code))
-        return refuse(r, REFUSED_REQUIRED, "code", "a code of the authenticator app is needed, or a recovery code");
+        return refuse(r, REFUSED_REQUIRED, "code", "a code of the authenticator app or a recovery code is required");
     return use_code(a, s, &login->user, from->address, &f, form->code, how, r);
 }
 
@@ -220,7 +220,7 @@ static enum err enter(struct admin *a, const struct identity *who, struct store_
     enum err e;
 
     if (who->token_id || !who->actor.user_id)
-        return refuse(r, REFUSED_RIGHT, NULL, "a second factor is for who has logged in, not for tokens");
+        return refuse(r, REFUSED_RIGHT, NULL, "a second factor is for logins, not for tokens");
     e = admin_take_session(a, s, r);
     if (!e)
         e = store_load_user(*s, who->actor.user_id, u, &r->text);
@@ -242,9 +242,9 @@ static enum err prove(struct admin *a, struct store_session *s, const struct ide
     enum err e;
 
     if (str_is_blank(password))
-        return refuse(r, REFUSED_REQUIRED, "password", "password must be given");
+        return refuse(r, REFUSED_REQUIRED, "password", "password is required");
     if (f->secret[0] && str_is_blank(code))
-        return refuse(r, REFUSED_REQUIRED, "code", "a code of the authenticator app is needed, or a recovery code");
+        return refuse(r, REFUSED_REQUIRED, "code", "a code of the authenticator app or a recovery code is required");
     e = person_check_password(a, who, u, "password", password, r);
     return e || !f->secret[0] ? e : use_code(a, s, u, who->actor.address, f, code, &how, r);
 }
@@ -288,9 +288,9 @@ enum err admin_confirm_factor(struct admin *a, const struct identity *who, const
     enum err e = enter(a, who, &s, &u, &f, r);
 
     if (!e && str_is_blank(code))
-        e = refuse(r, REFUSED_REQUIRED, "code", "a code of the authenticator app is needed");
+        e = refuse(r, REFUSED_REQUIRED, "code", "a code of the authenticator app is required");
     if (!e && !is_pending(&f))
-        e = refuse(r, REFUSED_STATE, NULL, "no second factor was begun, or longer than an hour ago");
+        e = refuse(r, REFUSED_STATE, NULL, "no setup of a second factor was begun within the last hour");
     if (!e)
         e = confirm(a, s, &u, who, &f, code, out, r);
     user_fini(&u);
@@ -374,7 +374,7 @@ enum err admin_remove_factor(struct admin *a, const struct actor *actor, int64_t
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e && id == actor->user_id)
-        e = refuse(r, REFUSED_SELF, "id", "one's own second factor is removed with the password and a code");
+        e = refuse(r, REFUSED_SELF, "id", "to remove your own second factor, use the password and a code");
     if (!e)
         e = person_load(a, id, &u, r);
     if (!e)

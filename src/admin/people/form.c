@@ -31,7 +31,7 @@ enum err user_set_password(struct admin *a, struct user *u, const char *text, st
 
     if (!e && admin_is_strict(a) && weak_is_password(password))
         e = refuse(r, REFUSED_INVALID, "password",
-                   "password is one that everybody knows, and shardwheel.security.strict is on");
+                   "password is a public default, which shardwheel.security.strict forbids");
     if (!e && !strong) /* nobody holds a session while he waits for his turn to hash */
         e = admin_take_session(a, &s, r);
     if (!e)
@@ -47,14 +47,14 @@ static enum err take_role(const struct person_form *form, struct user *u, struct
     const char *permission = form->permission;
 
     if (form->role < INT8_MIN || form->role > INT8_MAX)
-        return refuse(r, REFUSED_INVALID, "role", "role must be a number of -128 to 127");
+        return refuse(r, REFUSED_INVALID, "role", "role must be a number from -128 to 127");
     if (permission && !utf8_is_valid(permission, strlen(permission)))
-        return refuse(r, REFUSED_INVALID, "permission", "permission is no UTF-8");
+        return refuse(r, REFUSED_INVALID, "permission", "permission is not UTF-8");
     if (permission && utf8_count(permission, strlen(permission), /*utf16=*/true) > PERMISSION_MAX)
-        return refuse_length(r, "permission", 0, PERMISSION_MAX, "permission must have %d characters at most",
+        return refuse_length(r, "permission", 0, PERMISSION_MAX, "permission must have at most %d characters",
                              PERMISSION_MAX);
     if (permission && permission[strspn(permission, ASCII_DIGITS ", ")])
-        return refuse(r, REFUSED_INVALID, "permission", "permission must be ids between commas");
+        return refuse(r, REFUSED_INVALID, "permission", "permission must be ids separated by commas");
     if (form->role != 0 || !str_is_blank(permission)) {
         u->own_role[0] = '\0';
         free(u->own_groups);
@@ -111,7 +111,7 @@ enum err admin_change_person_form(struct admin *a, const struct actor *actor, in
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e && (id == actor->user_id || (form->name && !strcmp(form->name, actor->name))))
-        e = refuse(r, REFUSED_SELF, "username", "nobody changes himself here");
+        e = refuse(r, REFUSED_SELF, "username", "you cannot change your own user here");
     for (int i = 0; i < CHANGE_TRIES && !e; i++) {
         e = change_once(a, actor, id, form, r);
         if (!e || r->kind != REFUSED_CHANGED)
@@ -167,8 +167,8 @@ enum err admin_change_password(struct admin *a, const struct identity *who, cons
     if (!(who->actor.rights & RIGHT_ADMINISTER))
         return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
     if (str_is_blank(old))
-        return refuse(r, REFUSED_REQUIRED, "oldPassword", "oldPassword must be given");
+        return refuse(r, REFUSED_REQUIRED, "oldPassword", "oldPassword is required");
     if (str_is_blank(wanted))
-        return refuse(r, REFUSED_REQUIRED, "password", "password must be given");
+        return refuse(r, REFUSED_REQUIRED, "password", "password is required");
     return change_own(a, who, old, wanted, r);
 }

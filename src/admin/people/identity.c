@@ -158,7 +158,7 @@ bool refusal_hide_fault(struct refusal *r)
     if (r->kind != REFUSED_TRY_AGAIN && r->kind != REFUSED_UNSURE && r->kind != REFUSED_BROKEN &&
         r->kind != REFUSED_CHANGED)
         return false;
-    refuse(r, r->kind, NULL, "logins cannot be looked up at the moment: try again");
+    refuse(r, r->kind, NULL, "logins cannot be checked at the moment: try again");
     return true;
 }
 
@@ -254,7 +254,7 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
     if (!e && verdict == PROOF_BY_SESSION && factor_is_missing(a, &facts.user, &facts.session))
         verdict = PROOF_BAD;
     if (e == ERR_NOTFOUND || (!e && verdict == PROOF_BAD)) {
-        e = refuse(r, REFUSED_UNKNOWN, NULL, "nobody is logged in by that");
+        e = refuse(r, REFUSED_UNKNOWN, NULL, "this login does not exist, or has ended");
     } else if (!e) {
         note_use(s, &facts, verdict, session_ms);
         e = make_identity(proof, &facts, verdict, out, r);

@@ -137,8 +137,8 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
         counters_add(a->counters, COUNTER_LOGINS_REFUSED, 1);
     if (barred)
         return refuse(r, REFUSED_OFF, NULL,
-                      "the password is one that everybody knows, and shardwheel.security.strict is on: an "
-                      "administrator must give you another");
+                      "the password is a public default, and shardwheel.security.strict is on: an administrator must "
+                      "set another one");
     if (right && factor_is_asked(a, &login->user)) {
         e = factor_check_login(a, s, form, from, login, &factor, r);
         if (e && r->kind == REFUSED_INVALID) {
@@ -167,9 +167,9 @@ enum err admin_login(struct admin *a, const struct login_form *form, const struc
     enum err e;
 
     if (str_is_blank(form->name))
-        return refuse(r, REFUSED_REQUIRED, "username", "username must be given");
+        return refuse(r, REFUSED_REQUIRED, "username", "username is required");
     if (str_is_blank(form->password))
-        return refuse(r, REFUSED_REQUIRED, "password", "password must be given");
+        return refuse(r, REFUSED_REQUIRED, "password", "password is required");
     e = admin_take_session(a, &s, r);
     if (!e)
         e = look_up(s, form, from, &login, &t, r);

@@ -49,7 +49,7 @@ enum err check_line(const char *field, struct text_part text, size_t min, size_t
     size_t count = utf8_count(text.at, text.len, utf16);
 
     if (!utf8_is_valid(text.at, text.len))
-        return refuse(r, REFUSED_INVALID, field, "%s is no UTF-8", field);
+        return refuse(r, REFUSED_INVALID, field, "%s is not UTF-8", field);
     if (count < min || count > max)
         return refuse_length(r, field, min, max, "%s must have %zu to %zu characters", field, min, max);
     if (text_has_control(text.at, text.len))
@@ -64,9 +64,9 @@ static enum err check_text(const char *field, const char *text, size_t min, size
     size_t units = utf8_count(t.at, t.len, /*utf16=*/true);
 
     if (!t.len)
-        return refuse(r, REFUSED_REQUIRED, field, "%s must be given", field);
+        return refuse(r, REFUSED_REQUIRED, field, "%s is required", field);
     if (!utf8_is_valid(t.at, t.len))
-        return refuse(r, REFUSED_INVALID, field, "%s is no UTF-8", field);
+        return refuse(r, REFUSED_INVALID, field, "%s is not UTF-8", field);
     if (units < min || units > max)
         return refuse_length(r, field, min, max, "%s must have %zu to %zu characters", field, min, max);
     *out = strndup(t.at, t.len);

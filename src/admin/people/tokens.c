@@ -35,14 +35,14 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
     if (!who->actor.user_id)
         return refuse(r, REFUSED_RIGHT, NULL, "only users have tokens");
     if (!name.len)
-        return refuse(r, REFUSED_REQUIRED, "name", "name must be given");
+        return refuse(r, REFUSED_REQUIRED, "name", "name is required");
     e = check_line("name", name, 1, NAME_MAX_UNITS, /*utf16=*/true, r);
     if (e)
         return e;
     if (!spec->scopes)
-        return refuse(r, REFUSED_REQUIRED, "scopes", "scopes must have one at least: read, run, write, admin");
+        return refuse(r, REFUSED_REQUIRED, "scopes", "scopes must have at least one of read, run, write and admin");
     if (spec->scopes & ~who->actor.rights)
-        return refuse(r, REFUSED_RIGHT, "scopes", "a token gives no scope that it has not itself");
+        return refuse(r, REFUSED_RIGHT, "scopes", "a token cannot give a scope that it does not have itself");
     if (spec->expires_ms && spec->expires_ms <= clock_wall_ms(a->clock))
         return refuse(r, REFUSED_INVALID, "expiresAt", "expiresAt is in the past");
     *out = (struct token_row){.user_id = who->actor.user_id, .expires_ms = spec->expires_ms};

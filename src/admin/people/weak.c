@@ -13,25 +13,26 @@
 
 #define TOKEN "xxl.job.accessToken"
 #define DATABASE "spring.datasource.password"
-#define SET_TOKEN "Set the same random one on all nodes and executors."
-#define SET_DATABASE "Give the database user a password of its own, and the nodes the same."
+#define SET_TOKEN "Set the same random token on all nodes and executors."
+#define SET_DATABASE "Set another password for the database user, and use it on all nodes."
 
 const struct weak_info *weak_get_info(enum weak_kind kind)
 {
     static const struct weak_info infos[WEAK_KINDS] = {
-        [WEAK_TOKEN_EMPTY] = {"token-empty", TOKEN, "No access token is set: whoever reaches the port is an executor.",
+        [WEAK_TOKEN_EMPTY] = {"token-empty", TOKEN,
+                              "No access token is set: anyone who can reach the port can act as an executor.",
                               SET_TOKEN},
-        [WEAK_TOKEN_DEFAULT] = {"token-default", TOKEN, "The access token is the one that everybody knows.", SET_TOKEN},
+        [WEAK_TOKEN_DEFAULT] = {"token-default", TOKEN, "The access token is a public default.", SET_TOKEN},
         [WEAK_DATABASE_EMPTY] = {"database-empty", DATABASE, "The database password is empty.", SET_DATABASE},
-        [WEAK_DATABASE_DEFAULT] = {"database-default", DATABASE,
-                                   "The database password is the one that everybody knows.", SET_DATABASE},
-        [WEAK_DATABASE_USER] = {"database-user", DATABASE, "The database password is the name of its user.",
+        [WEAK_DATABASE_DEFAULT] = {"database-default", DATABASE, "The database password is a public default.",
+                                   SET_DATABASE},
+        [WEAK_DATABASE_USER] = {"database-user", DATABASE, "The database password is the same as the user name.",
                                 SET_DATABASE},
-        [WEAK_USERS] = {"users", "xxl_job_user.password", "Users have the password that everybody knows.",
-                        "Give them others: in the console, page Users."},
+        [WEAK_USERS] = {"users", "xxl_job_user.password", "Users have a public default as password.",
+                        "Set other passwords in the console, page Users."},
         [WEAK_GROUPS] = {"groups", "xxl_job_group.access_token",
-                         "Executor groups have the access token that everybody knows.",
-                         "Give them others: in the console, page Executors, and their executors the same."},
+                         "Executor groups have a public default as access token.",
+                         "Set other tokens in the console, page Executors, and on their executors."},
     };
 
     return &infos[kind];

@@ -209,7 +209,7 @@ FINI_BY(free, run_log, text)
 static enum err check_kill(const struct run_row *row, struct refusal *r)
 {
     if (row->trigger_code != CODE_OK)
-        return refuse(r, REFUSED_STATE, "triggerCode", "run %" PRId64 " is with no executor", row->id);
+        return refuse(r, REFUSED_STATE, "triggerCode", "run %" PRId64 " was not sent to an executor", row->id);
     if (row->handle_code != CODE_OPEN)
         return refuse(r, REFUSED_STATE, "handleCode", "run %" PRId64 " has ended already, with code %d", row->id,
                       row->handle_code);

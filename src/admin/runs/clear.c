@@ -50,7 +50,7 @@ static enum err count(struct admin *a, const struct clear_order *order, struct r
     enum err e;
 
     if (!run_counts_enter(a->run_counts))
-        return refuse(r, REFUSED_LIMIT, NULL, "%d searches are under way: try again in a moment", RUNS_SLOW_MAX);
+        return refuse(r, REFUSED_LIMIT, NULL, "%d searches are in progress: try again in a moment", RUNS_SLOW_MAX);
     e = admin_take_session(a, &s, r);
     if (!e)
         e = store_count_runs(s, &order->filter, RUNS_COUNT_MS, &out->matched, &r->text);
@@ -93,7 +93,7 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
     *out = (struct run_cleared){0};
     if (!e &&
         !run_clear_resolve(&resolved, store_get_zone(a->opts.store), time_floor_div(clock_wall_ms(a->clock), 1000)))
-        e = refuse(r, REFUSED_INVALID, "type", "%d is no way to clear the log", clear->type);
+        e = refuse(r, REFUSED_INVALID, "type", "%d is not a valid type", clear->type);
     order.filter = (struct run_filter){.group = clear->group > 0 ? clear->group : 0,
                                        .job_id = clear->job_id > 0 ? clear->job_id : 0,
                                        .until_s = resolved.before_s};

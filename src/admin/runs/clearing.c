@@ -193,7 +193,7 @@ void run_clearing_destroy(struct run_clearing *c)
     worker_stop(&c->worker);
     worker_join(&c->worker);
     for (struct task *task; (task = TAILQ_FIRST(&c->tasks)) != NULL;) {
-        log_warn("admin", "event=clear_left who=%s deleted=%" PRId64 " effect=\"the rest of the rows stays\"",
+        log_warn("admin", "event=clear_left who=%s deleted=%" PRId64 " effect=\"the remaining rows are kept\"",
                  log_quote(task->order.who).s, task->deleted);
         TAILQ_REMOVE(&c->tasks, task, next);
         free(task);
@@ -225,7 +225,7 @@ static enum err add(struct run_clearing *c, struct task *task, struct errctx *ec
     if (stopping)
         return err_set(ec, ERR_BUSY, "this node is stopping");
     if (full)
-        return err_set(ec, ERR_BUSY, "%d clears wait already: try again later", RUNS_CLEARS_MAX);
+        return err_set(ec, ERR_BUSY, "%d requests to clear the log are waiting: try again later", RUNS_CLEARS_MAX);
     worker_poke(&c->worker);
     return ERR_OK;
 }

@@ -132,7 +132,7 @@ enum err admin_list_runs(struct admin *a, const struct actor *actor, const struc
     if (e || none)
         return e;
     if (slow && !run_counts_enter(a->run_counts))
-        return refuse(r, REFUSED_LIMIT, NULL, "%d searches are under way: try again in a moment", RUNS_SLOW_MAX);
+        return refuse(r, REFUSED_LIMIT, NULL, "%d searches are in progress: try again in a moment", RUNS_SLOW_MAX);
     e = admin_take_session(a, &s, r);
     if (!e)
         e = find(a, s, search, &query, out, &r->text);

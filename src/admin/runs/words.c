@@ -115,13 +115,13 @@ static void put_plain(struct buf *out, const char *html, size_t max)
 static void put_failure(struct buf *out, const struct run_row *row)
 {
     if (row->handle_code == CODE_OPEN) {
-        buf_printf(out, "It was not taken by an executor (code %d).", row->trigger_code);
+        buf_printf(out, "No executor accepted it (code %d).", row->trigger_code);
         return;
     }
     if (row->handle_code == CODE_TIMEOUT)
-        buf_puts(out, "Its executor ended it at its time limit.");
+        buf_puts(out, "Its executor ended it after the timeout.");
     else
-        buf_printf(out, "It ended badly (code %d).", row->handle_code);
+        buf_printf(out, "It failed (code %d).", row->handle_code);
     if (!str_is_blank(row->handle_msg)) {
         buf_putc(out, ' ');
         put_plain(out, row->handle_msg, REASON_MAX);
@@ -141,17 +141,17 @@ static void put_skipped(struct buf *out, const struct run_row *row)
 void run_put_sentence(struct buf *out, const struct run_row *row)
 {
     switch (row->state) {
-    case RUN_PLANNED: buf_puts(out, "It is sent when its second comes."); break;
-    case RUN_SENDING: buf_puts(out, "It is being sent, or whoever was to send it has not said what came of it."); break;
-    case RUN_WAITING: buf_puts(out, "No executor could be reached: it is sent when one is there."); break;
-    case RUN_RUNNING: buf_puts(out, "An executor has taken it and has not reported its end."); break;
+    case RUN_PLANNED: buf_puts(out, "It will be sent at its due time."); break;
+    case RUN_SENDING: buf_puts(out, "It is being sent, or it is not known yet whether it was sent."); break;
+    case RUN_WAITING: buf_puts(out, "No executor could be reached: it will be sent when one is online."); break;
+    case RUN_RUNNING: buf_puts(out, "An executor has accepted it and has not reported a result yet."); break;
     case RUN_SUCCESS: buf_puts(out, "It ended well."); break;
     case RUN_FAILED: put_failure(out, row); break;
     case RUN_LOST:
-        buf_puts(out, "An executor had taken it and will not report its end: ");
+        buf_puts(out, "An executor accepted it and will not report a result: ");
         put_plain(out, row->handle_msg, REASON_MAX);
         break;
-    case RUN_UNKNOWN: buf_puts(out, "It may have reached its executor or not: nobody knows."); break;
+    case RUN_UNKNOWN: buf_puts(out, "It is not known whether the executor received it."); break;
     case RUN_SKIPPED: put_skipped(out, row); break;
     case RUN_STATES: break;
     }

@@ -139,9 +139,10 @@ static enum err write_channel(struct importing *im, const struct channel_rows *r
     for (size_t i = 0; i < rows->count && !now; i++)
         now = strcmp(rows->rows[i].name, wanted->name) ? NULL : &rows->rows[i];
     if (!now)
-        return refuse(r, REFUSED_UNKNOWN, "name",
-                      "there is no channel %s in the console: add it there first, a document has no URL of it",
-                      wanted->name);
+        return refuse(
+            r, REFUSED_UNKNOWN, "name",
+            "there is no channel %s in the console: add it there first, because the document does not have its URL",
+            wanted->name);
     item->id = change.id = now->id;
     if (strcmp(now->kind, wanted->kind) != 0)
         return refuse(r, REFUSED_STATE, "kind", "the channel is of kind %s", now->kind);

@@ -179,7 +179,7 @@ static enum err check_type(const struct job_row *now, const struct job_row *want
 {
     if (is_same_text(now->glue_type, wanted->glue_type))
         return ERR_OK;
-    return refuse(r, REFUSED_STATE, "glueType", "the job is of type %s; another type needs another job",
+    return refuse(r, REFUSED_STATE, "glueType", "the job has the type %s, which cannot be changed: create another job",
                   now->glue_type ? now->glue_type : "BEAN");
 }
 
@@ -386,7 +386,7 @@ enum err admin_import(struct admin *a, const struct actor *actor, const struct t
     enum err e;
 
     if (atomic_exchange_explicit(&a->importing, true, memory_order_acquire)) /* with the release below */
-        return refuse(r, REFUSED_LIMIT, NULL, "another import is in progress at this node");
+        return refuse(r, REFUSED_LIMIT, NULL, "another import is in progress on this node");
     e = prepare(&im, r);
     if (!e)
         run(&im);

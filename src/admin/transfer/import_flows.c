@@ -160,7 +160,7 @@ static enum err plan_flow(struct importing *im, struct flow_plan *plan, struct e
         e = flow_load(plan->document, text.len, &flow, &plan->faults, ec);
     }
     if (!e && strcmp(flow_get_name(flow), plan->wanted->name) != 0)
-        flow_add_fault(&plan->faults, "/name", "the member is there twice");
+        flow_add_fault(&plan->faults, "/name", "the member occurs twice");
     else if (!e)
         e = reach_add_flow(&im->flows->reach, flow_get_name(flow), 0, 0, flow, &future, ec);
     if (future) {

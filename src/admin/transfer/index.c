@@ -23,7 +23,7 @@ static enum err check_doubles(struct transfer_name *names, size_t count, const c
     for (size_t i = 1; i < count; i++) {
         if (compare_names(&names[i - 1], &names[i]) != 0)
             continue;
-        enum err e = refuse(r, REFUSED_INVALID, field, "%s%s%s is there twice", names[i].app_name,
+        enum err e = refuse(r, REFUSED_INVALID, field, "%s%s%s occurs twice", names[i].app_name,
                             *names[i].name ? "/" : "", names[i].name);
         snprintf(r->item, sizeof r->item, "%s%s%s", names[i].app_name, *names[i].name ? "/" : "", names[i].name);
         return e;

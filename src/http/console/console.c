@@ -256,11 +256,11 @@ static bool check_params(struct console_call *call)
     if (q->body_state == BODY_TOO_LARGE)
         console_fail_status(call, 413, "the body is larger than %zu bytes", q->max_body);
     else if (q->body_state != BODY_WHOLE)
-        console_fail_status(call, 503, "the body could not be read as a whole, send it again");
+        console_fail_status(call, 503, "the body is incomplete: send it again");
     else if (*call->broken.text)
         console_fail_status(call, 400, "the body cannot be read: %.400s", call->broken.text);
     else if (*call->params.bad)
-        console_fail_status(call, 400, "parameter %s is no UTF-8, or has a NUL in it", call->params.bad);
+        console_fail_status(call, 400, "parameter %s is not UTF-8, or has a NUL", call->params.bad);
     else if (call->params.too_many)
         console_fail_status(call, 400, "there are more than %d parameters", PARAMS_MAX);
     else
@@ -283,7 +283,7 @@ static void answer_call(struct console_call *call)
     else if (!call->endpoint)
         refuse_request(call, 404, "there is no such page");
     else if (!(call->endpoint->methods & method))
-        refuse_request(call, 405, "this is not possible by that method");
+        refuse_request(call, 405, "this path does not support this method");
     else if (check_login(call) && check_params(call))
         answer_endpoint(call);
 }
@@ -332,7 +332,7 @@ static bool admit(const struct route_call *call, struct http_response *r)
 static void refuse_method(const struct route_call *call, struct http_response *r)
 {
     (void)call;
-    response_set_error(r, 405, "this is not possible by that method");
+    response_set_error(r, 405, "this path does not support this method");
 }
 
 /* GLUE sources come by these. */

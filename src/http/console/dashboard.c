@@ -48,7 +48,7 @@ static bool take_moment(struct console_call *call, const char *name, char out[32
     if (text && parse_moment(text, out))
         return true;
     console_fail_status(call, 400, "parameter %s is %s", name,
-                        text ? "no time of the form yyyy-MM-dd HH:mm:ss" : "missing");
+                        text ? "not a time of the form yyyy-MM-dd HH:mm:ss" : "missing");
     return false;
 }
 

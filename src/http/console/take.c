@@ -27,7 +27,7 @@ static bool refuse_absent(struct console_call *call, const char *name)
 
 static bool refuse_number(struct console_call *call, const char *name)
 {
-    console_fail_status(call, 400, "parameter %s is no whole number within its bounds", name);
+    console_fail_status(call, 400, "parameter %s is not a whole number, or out of range", name);
     return false;
 }
 

@@ -136,7 +136,9 @@ static bool has_body(const struct route_call *call, struct http_response *r)
         err_set(&ec, ERR_INPUT, "invalid request, requestBody is larger than %zu bytes.", max);
         refuse(call->h, r, ec.text);
         break;
-    case BODY_NO_ROOM: refuse(call->h, r, "this node has no memory for the request now, send it again"); break;
+    case BODY_NO_ROOM:
+        refuse(call->h, r, "this node has no memory for the request at the moment: send it again");
+        break;
     case BODY_BROKEN: refuse(call->h, r, "invalid request, requestBody incomplete."); break;
     }
     return false;
@@ -218,7 +220,7 @@ static enum err store_callbacks(struct http *h, const struct http_request *q, st
     struct callback_mark mark;
 
     if (!room_take(q->room, room))
-        return err_set(ec, ERR_BUSY, "this node has no memory for the request now, send it again");
+        return err_set(ec, ERR_BUSY, "this node has no memory for the request at the moment: send it again");
     if (progress_take(&h->progress, q, clock_mono_ms(h->clock), &mark))
         callbacks_go_to_mark(reader, &mark);
     enum err e = store_pieces(h->opts.complete, reader, &mark, stored, ec);

@@ -75,7 +75,7 @@ static int64_t take_int(struct job_call *c, const char *name)
     int64_t number = 0;
 
     if (value.kind != JSON_ABSENT && !json_get_int(&value, INT32_MIN, INT32_MAX, &number))
-        err_set(&c->fault, ERR_INPUT, "%s: no whole number of 32 bits", name);
+        err_set(&c->fault, ERR_INPUT, "%s: not a whole number of 32 bits", name);
     return number;
 }
 
@@ -118,7 +118,7 @@ static bool read_body(struct job_call *c)
 
     if (!json_check(q->body, q->body_len, &c->body, &ec) && c->body.kind == JSON_OBJECT)
         return true;
-    console_fail_because(&c->console, ec.text[0] ? ec.text : "the body is no JSON object");
+    console_fail_because(&c->console, ec.text[0] ? ec.text : "the body is not a JSON object");
     return false;
 }
 

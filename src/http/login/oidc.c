@@ -44,7 +44,7 @@ static void redirect(struct http_response *r, struct buf *url)
     r->content_type = "text/plain";
     if (buf_failed(url) || response_add_header(r, "Location", url->data, &ec)) {
         buf_clear(&r->headers);
-        response_set_error(r, 500, "the address to go to cannot be written");
+        response_set_error(r, 500, "the redirect address cannot be written");
     }
     buf_fini(url);
 }
@@ -224,7 +224,7 @@ static void answer_begin(const struct route_call *call, struct http_response *r)
     const char *page = e ? NULL : form_get(&form, "return");
 
     if (!put_own_url(call, OIDC_CALLBACK, &own))
-        response_set_error(r, 400, "the request names no host");
+        response_set_error(r, 400, "the request has no Host");
     else if ((e = oidc_begin(call->h->opts.oidc, own.data, &flow, &url, &ec))) {
         const char *why = fault_words[e == ERR_DENIED ? OIDC_CERTIFICATE : OIDC_AWAY];
         note(call, why, ec.text);
@@ -307,7 +307,7 @@ static void finish(const struct route_call *call, struct http_response *r, const
     if (!visitor_set_cookie(call, r, name, "", COOKIE_PAST)) {
         response_set_error(r, 500, "out of memory for the answer");
     } else if (!put_own_url(call, OIDC_CALLBACK, &own)) {
-        response_set_error(r, 400, "the request names no host");
+        response_set_error(r, 400, "the request has no Host");
     } else if (oidc_finish(call->h->opts.oidc, own.data, flow, &answer, &person, &fault, &ec)) {
         note(call, fault_words[fault], ec.text);
         go_to_login(call, r, fault_words[fault]);
@@ -327,7 +327,7 @@ static void answer_callback(const struct route_call *call, struct http_response 
     char page[PAGE_MAX + 1];
 
     if (form_parse(query, strlen(query), &form, &ec) || !get_cookie(call, form_get(&form, "state"), &flow, page)) {
-        note(call, "state", "this browser has begun no such login, or it has ended");
+        note(call, "state", "this login was not started in this browser, or has expired");
         go_to_login(call, r, "state");
     } else {
         finish(call, r, &form, &flow, page);
@@ -344,7 +344,7 @@ static void answer_logout(const struct route_call *call, struct http_response *r
     struct errctx ec = {{0}};
 
     if (!put_own_url(call, "/login", &own)) {
-        response_set_error(r, 400, "the request names no host");
+        response_set_error(r, 400, "the request has no Host");
     } else if (oidc_get_logout(call->h->opts.oidc, own.data, &url, &ec)) {
         go_to_page(call, r, "/login");
     } else {
@@ -361,14 +361,14 @@ static void refuse_unmatched(const struct route_call *call, struct http_response
     if (call->match == ROUTE_NO_PATH)
         response_set_error(r, 404, "there is no such page");
     else
-        response_set_error(r, 405, "only GET is possible here");
+        response_set_error(r, 405, "only GET is supported here");
 }
 
 static bool admit(const struct route_call *call, struct http_response *r)
 {
     if (call->h->opts.oidc && call->h->opts.admin)
         return true;
-    response_set_error(r, 404, "shardwheel.oidc.issuer is not set: there are no such logins");
+    response_set_error(r, 404, "shardwheel.oidc.issuer is not set: logins by OpenID Connect are disabled");
     return false;
 }
 

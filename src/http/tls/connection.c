@@ -217,9 +217,9 @@ enum err tls_connect(int fd, const char *host, struct tls **out, struct errctx *
     int done = SSL_do_handshake(t->ssl);
     if (done != 1) {
         ssize_t verdict = judge(t, done);
-        e = verdict < 0 && errno == EAGAIN
-                ? err_set(ec, ERR_TIMEOUT, "no answer in time")
-                : err_set(ec, ERR_LOST, "TLS does not come about: %s", verdict ? tls_get_why(t) : "the server went");
+        e = verdict < 0 && errno == EAGAIN ? err_set(ec, ERR_TIMEOUT, "no answer in time")
+                                           : err_set(ec, ERR_LOST, "the TLS handshake failed: %s",
+                                                     verdict ? tls_get_why(t) : "the server closed the connection");
         tls_destroy(t);
         return e;
     }

@@ -25,7 +25,7 @@ const char *tls_openssl_reason(char out[200])
     unsigned long code = ERR_peek_last_error();
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
 
-    snprintf(out, 200, "%s", reason ? reason : code ? "unknown" : "no reason is known");
+    snprintf(out, 200, "%s", reason ? reason : code ? "unknown" : "the reason is not known");
     ERR_clear_error();
     return out;
 }
@@ -81,7 +81,7 @@ static enum err refuse_jks(const char *key, const char *path, struct errctx *ec)
         len > 4 && (!strcasecmp(path + len - 4, ".jks") || !strcasecmp(path + len - 4, ".jck")) ? len - 4 : len;
 
     return err_set(ec, ERR_INPUT,
-                   "%s: %.180s is a JKS key store, which only Java reads. This makes a PKCS12 of it: keytool "
+                   "%s: %.180s is a JKS key store, which only Java reads. To convert it to PKCS12: keytool "
                    "-importkeystore -srckeystore %.180s -destkeystore %.*s.p12 -deststoretype PKCS12",
                    key, path, path, stem > 176 ? 176 : (int)stem, path);
 }
@@ -95,8 +95,8 @@ static enum err refuse_pem(const char *key, const char *path, const struct buf *
     if (is_jks(bytes))
         return refuse_jks(key, path, ec);
     if (bytes->len && bytes->data[0] == 0x30)
-        return err_set(ec, ERR_INPUT, "%s: %.300s is no PEM, but a DER or PKCS12 file (a PKCS12 is for " STORE ")", key,
-                       path);
+        return err_set(ec, ERR_INPUT, "%s: %.300s is not PEM, but a DER or PKCS12 file (a PKCS12 is for " STORE ")",
+                       key, path);
     return err_set(ec, ERR_INPUT, "%s: %.300s has no %s in PEM", key, path, what);
 }
 
@@ -196,7 +196,7 @@ static enum err load_pem(const struct tls_files *files, struct tls_identity *id,
     if (!X509_check_private_key(id->certificate, id->key)) {
         ERR_clear_error();
         return err_set(
-            ec, ERR_INPUT, PRIVATE_KEY ": the key in %.200s does not belong to the (first) certificate in %.200s",
+            ec, ERR_INPUT, PRIVATE_KEY ": the key in %.200s does not match the (first) certificate in %.200s",
             tls_path_of(is_set(files->key) ? files->key : files->certificate), tls_path_of(files->certificate));
     }
     return ERR_OK;
@@ -234,15 +234,16 @@ static enum err load_store(const char *key, const char *value, const char *passw
         const unsigned char *at = (const unsigned char *)bytes.data;
         store = bytes.len ? d2i_PKCS12(NULL, &at, (long)bytes.len) : NULL;
         if (!store)
-            e = err_set(ec, ERR_INPUT, "%s: %.300s is no PKCS12 key store%s", key, path,
+            e = err_set(ec, ERR_INPUT, "%s: %.300s is not a PKCS12 key store%s", key, path,
                         begins_with(&bytes, "----") ? " but PEM: see " CERTIFICATE : "");
     }
     password = password ? password : "";
     if (!e && PKCS12_mac_present(store) && !PKCS12_verify_mac(store, password, -1))
         e = err_set(ec, ERR_INPUT, "%s-password: is %s for %.300s", key, *password ? "wrong" : "needed", path);
     if (!e && !parse_store(store, password, id))
-        e = err_set(ec, ERR_INPUT, "%s: %.250s cannot be read (%s). A present keytool or openssl pkcs12 writes it anew",
-                    key, path, tls_openssl_reason(reason));
+        e = err_set(ec, ERR_INPUT,
+                    "%s: %.250s cannot be read (%s). Write it again with a current keytool or openssl pkcs12", key,
+                    path, tls_openssl_reason(reason));
     ERR_clear_error();
     PKCS12_free(store);
     forget(&bytes);
@@ -265,7 +266,7 @@ static enum err load_pkcs12(const struct tls_files *files, struct tls_identity *
     if (is_set(files->store_key_password) &&
         strcmp(files->store_key_password, files->store_password ? files->store_password : "") != 0)
         e = err_set(ec, ERR_INPUT,
-                    "server.ssl.key-password: the key of a PKCS12 has the password of its store: leave it out");
+                    "server.ssl.key-password: the key of a PKCS12 has the password of its store: omit this key");
     if (!e)
         e = load_store(STORE, files->store, files->store_password, id, ec);
     if (!e && (!id->key || !id->certificate))
@@ -273,10 +274,11 @@ static enum err load_pkcs12(const struct tls_files *files, struct tls_identity *
     if (!e && is_set(files->store_alias) && !has_alias(id->certificate, files->store_alias)) {
         int len = 0;
         const unsigned char *name = X509_alias_get0(id->certificate, &len);
-        e = err_set(ec, ERR_INPUT,
-                    "server.ssl.key-alias: the first entry of %.150s is \"%.*s\". This makes a key store of the other: "
-                    "keytool -importkeystore -srckeystore %.150s -srcalias %.50s -destkeystore one.p12",
-                    path, name ? len : 0, name ? (const char *)name : "", path, files->store_alias);
+        e = err_set(
+            ec, ERR_INPUT,
+            "server.ssl.key-alias: the first entry of %.150s is \"%.*s\". To make a key store of the other one: "
+            "keytool -importkeystore -srckeystore %.150s -srcalias %.50s -destkeystore one.p12",
+            path, name ? len : 0, name ? (const char *)name : "", path, files->store_alias);
     }
     return e;
 }

@@ -53,9 +53,9 @@ static void take_jobs(struct v1_call *c, struct batch_call *b)
 
     take_filter(c, b);
     if (has_ids + has_filter + all != 1)
-        v1_note(c, REFUSED_REQUIRED, "filter", "say which jobs by one of filter, ids and all");
+        v1_note(c, REFUSED_REQUIRED, "filter", "select the jobs by one of filter, ids and all");
     else if (has_filter && is_empty(&b->order.filter))
-        v1_note(c, REFUSED_REQUIRED, "filter", "the filter has no condition: for all jobs say \"all\": true");
+        v1_note(c, REFUSED_REQUIRED, "filter", "the filter has no condition: to select all jobs, use \"all\": true");
     if (!has_ids)
         return;
     b->order.ids = ids.v ? ids.v : none;
@@ -85,9 +85,10 @@ static void take_tags(struct v1_call *c, struct batch_call *b)
     b->add_tags = v1_joined_list(&c->body, "addTags", TAGS_MAX, 100, false);
     b->remove_tags = v1_joined_list(&c->body, "removeTags", TAGS_MAX, 100, false);
     if ((*b->add_tags || *b->remove_tags) && b->order.action != BATCH_EDIT)
-        v1_note(c, REFUSED_INVALID, *b->add_tags ? "addTags" : "removeTags", "tags go with the action edit");
+        v1_note(c, REFUSED_INVALID, *b->add_tags ? "addTags" : "removeTags",
+                "addTags and removeTags are only for the action edit");
     if ((*b->add_tags || *b->remove_tags) && sets_tags(&b->given))
-        v1_note(c, REFUSED_INVALID, "edit.settings.tags", "say which tags come and go, or all of a job; not both");
+        v1_note(c, REFUSED_INVALID, "edit.settings.tags", "use addTags and removeTags, or tags; not both");
 }
 
 static void take_edit(struct v1_call *c, struct batch_call *b)
@@ -96,7 +97,7 @@ static void take_edit(struct v1_call *c, struct batch_call *b)
     bool is_there = v1_has(&c->body, "edit");
 
     if (is_there && b->order.action != BATCH_EDIT) {
-        v1_note(c, REFUSED_INVALID, "edit", "edit goes with the action edit, and only there");
+        v1_note(c, REFUSED_INVALID, "edit", "edit is only for the action edit");
         return;
     }
     if (is_there) {
@@ -106,7 +107,7 @@ static void take_edit(struct v1_call *c, struct batch_call *b)
     take_tags(c, b);
     if (b->order.action == BATCH_EDIT && !b->given.columns && !b->given.settings && !*b->add_tags && !*b->remove_tags)
         v1_note(c, REFUSED_REQUIRED, "edit",
-                is_there ? "edit has nothing to change" : "the action edit needs edit, addTags or removeTags");
+                is_there ? "edit has no members" : "the action edit needs edit, addTags or removeTags");
     b->order.edit = (struct job_edit){.edit = put_edit, .arg = b};
 }
 

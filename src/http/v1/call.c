@@ -114,10 +114,10 @@ static void check_params(struct v1_call *c)
     for (size_t i = 0; i < c->query.count; i++) {
         const char *name = c->query.fields[i].name;
         if (!v1_is_asked(&c->asked, name))
-            v1_note(c, REFUSED_INVALID, name, "%s is no parameter that is known here", name);
+            v1_note(c, REFUSED_INVALID, name, "%s is not a parameter of this call", name);
         for (size_t k = 0; k < i; k++) {
             if (!strcmp(c->query.fields[k].name, name))
-                v1_note(c, REFUSED_INVALID, name, "%s is there twice", name);
+                v1_note(c, REFUSED_INVALID, name, "%s occurs twice", name);
         }
     }
 }
@@ -239,7 +239,7 @@ bool v1_matches(struct v1_call *c, struct buf *representation, struct refusal *r
         tag = v1_make_etag(representation->data, representation->len);
     good = !wanted || (known && v1_etag_is_in(wanted, tag.text));
     if (!good && known)
-        refuse(r, REFUSED_CHANGED, NULL, "it has changed since it was read: its ETag is %s now", tag.text);
+        refuse(r, REFUSED_CHANGED, NULL, "it has changed since it was read: its ETag is now %s", tag.text);
     else if (!good)
         refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     buf_fini(representation);

@@ -106,7 +106,7 @@ struct v1_page v1_query_ids(struct v1_call *c, const char *list, bool counted)
 void v1_refuse_count(struct v1_call *c, const struct v1_page *page)
 {
     if (page->count)
-        v1_note(c, REFUSED_INVALID, "count", "this list is not counted");
+        v1_note(c, REFUSED_INVALID, "count", "this list has no total");
 }
 
 bool cursor_is_time(const char *text)

@@ -207,7 +207,8 @@ static void answer_add(struct v1_call *c)
                                 .access_token = asked.access_token && *asked.access_token ? asked.access_token : NULL};
 
     if (!by_hand && *asked.addresses)
-        v1_note(c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
+        v1_note(c, REFUSED_INVALID, "addressList",
+                "executors of an automatic group register by heartbeat: it has no address list of its own");
     if (V1_FAILS(c, admin_add_group, &values, &rules, &id))
         return;
     load_and_answer(c, id);
@@ -242,7 +243,8 @@ static bool decide(void *arg, const struct group_info *now, struct group_info *v
         values->access_token = *asked->access_token ? asked->access_token : NULL;
     if (!asked->has_addresses || values->address_type != 0)
         return true;
-    refuse(r, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
+    refuse(r, REFUSED_INVALID, "addressList",
+           "executors of an automatic group register by heartbeat: it has no address list of its own");
     return false;
 }
 

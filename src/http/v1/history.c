@@ -44,7 +44,7 @@ static void answer_audit(struct v1_call *c)
     filter.to_ms = v1_query_instant(c, "to", 0);
     wanted = read_page(c, "audit");
     if (kind && filter.action)
-        v1_note(c, REFUSED_INVALID, "kind", "give the action, or the kind of what was changed, not both");
+        v1_note(c, REFUSED_INVALID, "kind", "use action or kind, not both");
     if (kind) {
         snprintf(prefix, sizeof prefix, "%s.", kind);
         filter.action = prefix;

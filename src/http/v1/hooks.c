@@ -59,7 +59,7 @@ static int take_kinds(struct v1_call *c)
         while (names[kind] && strcmp(names[kind], texts.v[i]) != 0)
             kind++;
         if (!names[kind])
-            v1_note(c, REFUSED_INVALID, "kinds", "there is no kind %s; there are run_ended, job_changed, flow_ended",
+            v1_note(c, REFUSED_INVALID, "kinds", "there is no kind %s; use run_ended, job_changed or flow_ended",
                     texts.v[i]);
         else
             kinds |= 1 << kind;

@@ -148,7 +148,7 @@ static void take_delay(struct job_given *g, struct v1_object *from)
     if ((v1_has(from, type->field) && g->row.schedule_type && strcmp(g->row.schedule_type, "FIX_RATE")) ||
         (v1_has(from, conf->field) && g->row.schedule_conf && strcmp(g->row.schedule_conf, text)))
         v1_note(g->c, REFUSED_INVALID, "fixedDelaySeconds",
-                "fixedDelaySeconds: its schedule is FIX_RATE with the same seconds; leave type and conf out");
+                "fixedDelaySeconds sets scheduleType and scheduleConf: omit both");
     g->row.schedule_type = "FIX_RATE";
     g->row.schedule_conf = text;
     for (size_t k = 0; k < job_column_count(); k++)

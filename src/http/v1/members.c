@@ -176,7 +176,7 @@ const char *v1_joined_list(struct v1_object *o, const char *name, size_t max_cou
     for (size_t i = 0; i < list.count; i++) {
         size += strlen(list.v[i]) + 1;
         if ((!blanks && str_is_blank(list.v[i])) || strchr(list.v[i], ','))
-            v1_note(o->c, REFUSED_INVALID, name, "%s: item %zu is empty, or has a comma in it", name, i + 1);
+            v1_note(o->c, REFUSED_INVALID, name, "%s: item %zu is empty, or has a comma", name, i + 1);
     }
     char *text = v1_keep(o->c, size), *at = text;
     for (size_t i = 0; at && i < list.count; i++)
@@ -189,7 +189,7 @@ static const char *take_words(struct v1_object *o, const char *name, size_t word
     const char *words = v1_joined_list(o, name, 100, word_max, false);
 
     if (strlen(words) + around > max)
-        v1_note(o->c, REFUSED_LENGTH, name, "%s must have %zu characters at most", name, max);
+        v1_note(o->c, REFUSED_LENGTH, name, "%s must have at most %zu characters", name, max);
     return v1_has(o, name) ? words : NULL;
 }
 
@@ -256,9 +256,9 @@ void v1_end(struct v1_object *o)
         if (i < 0) {
             const char *text = read_text(o->c, "a member's name", &name, 200);
             if (text)
-                v1_note(o->c, REFUSED_INVALID, text, "%s is no member that is known here", text);
+                v1_note(o->c, REFUSED_INVALID, text, "%s is not a known member", text);
         } else if (seen & UINT64_C(1) << i) {
-            v1_note(o->c, REFUSED_INVALID, o->asked.names[i], "%s is there twice", o->asked.names[i]);
+            v1_note(o->c, REFUSED_INVALID, o->asked.names[i], "%s occurs twice", o->asked.names[i]);
         } else {
             seen |= UINT64_C(1) << i;
         }

@@ -61,10 +61,10 @@ static enum err check_state(const struct v1_call *c, int *status, struct errctx 
         return err_set(ec, ERR_INPUT, "the body is larger than %zu bytes", max);
     *status = 503;
     if (q->body_state == BODY_NO_ROOM)
-        return err_set(ec, ERR_BUSY, "this node has no memory for the request now, send it again");
+        return err_set(ec, ERR_BUSY, "this node has no memory for the request at the moment: send it again");
     *status = 400;
     if (q->body_state == BODY_BROKEN)
-        return err_set(ec, ERR_INPUT, "the body is not whole");
+        return err_set(ec, ERR_INPUT, "the body is incomplete");
     return ERR_OK;
 }
 
@@ -247,7 +247,7 @@ unsigned v1_query_states(struct v1_call *c, const char *param, const char *(*nam
         while (i < count && (strlen(name(i)) != len || strncmp(name(i), text, len) != 0))
             i++;
         if (i == count) {
-            v1_note(c, REFUSED_INVALID, param, "%s must be states with commas between, such as %s", param, such);
+            v1_note(c, REFUSED_INVALID, param, "%s must be states separated by commas, such as %s", param, such);
             break;
         }
         states |= 1u << i;

@@ -27,9 +27,9 @@ static const struct route *get_route(size_t i)
 static void refuse_unmatched(const struct route_call *call, struct http_response *r)
 {
     if (call->match == ROUTE_NO_PATH || !call->h->opts.admin)
-        v1_write_whole_problem(r, 404, "unknown", "there is nothing at this path of api/v1");
+        v1_write_whole_problem(r, 404, "unknown", "api/v1 has no such path");
     else
-        v1_write_whole_problem(r, 405, "method", "the path is there, this method is not: see Allow");
+        v1_write_whole_problem(r, 405, "method", "this path does not support this method: see Allow");
 }
 
 static bool admit(const struct route_call *call, struct http_response *r)

@@ -242,8 +242,8 @@ static void end_page(struct v1_call *c, struct v1_page *page, const struct run_l
         return;
     member_bool(out, "incomplete", true);
     member_text(out, "reason",
-                list->stop == RUN_STOP_ROWS ? "1,000,000 runs were looked at: `next` goes on behind them"
-                                            : "the search took 2 s: `next` goes on where it stopped");
+                list->stop == RUN_STOP_ROWS ? "1,000,000 runs were searched: continue with `next`"
+                                            : "the search stopped after 2 s: continue with `next`");
 }
 
 static void answer_list(struct v1_call *c)
@@ -328,9 +328,9 @@ static void take_clear(struct v1_call *c, struct run_clear *clear)
     clear->type = (int)v1_int(&c->body, "type", 1, 9, 0);
     clear->before_s = before_ms ? time_floor_div(before_ms, 1000) : 0;
     if (!clear->type && !clear->keep && !clear->before_s)
-        v1_note(c, REFUSED_REQUIRED, "type", "type, before or keepNewest must say what is to go");
+        v1_note(c, REFUSED_REQUIRED, "type", "type, before or keepNewest must say what to delete");
     if (clear->type && (clear->keep || clear->before_s))
-        v1_note(c, REFUSED_INVALID, "type", "type says all: before and keepNewest do not go with it");
+        v1_note(c, REFUSED_INVALID, "type", "type is all: before and keepNewest cannot be used with it");
 }
 
 /* Rows without a time are there where all go, by id alone. */
@@ -346,7 +346,7 @@ static void take_piece(struct v1_call *c, struct run_clear *clear)
     bool all = !clear->group && !clear->job_id && !clear->keep && !clear->before_s && clear->type == 9;
     if (!clear->for_ms || !cursor_parse(after, LIST_CLEARED, 1, /*text=*/true, memory, &at) || at.keys[0] < 1 ||
         !(cursor_is_time(at.text) || (all && !at.text[0]))) {
-        v1_note(c, REFUSED_INVALID, "after", "after must be the `next` of the piece before");
+        v1_note(c, REFUSED_INVALID, "after", "after must be the `next` of the previous call");
         return;
     }
     clear->from.id = at.keys[0];

@@ -41,7 +41,7 @@ static unsigned take_scopes(struct v1_call *c)
 
     for (size_t i = 0; i < names.count; i++) {
         if (!scope_parse(names.v[i], &one))
-            v1_note(c, REFUSED_INVALID, "scopes", "scopes must be of read, run, write and admin");
+            v1_note(c, REFUSED_INVALID, "scopes", "scopes must be some of read, run, write and admin");
         else
             scopes |= one;
     }

@@ -23,7 +23,8 @@ static void take_group(struct v1_object *o, struct group_info *out)
                                .address_type = v1_choice(o, "addressType", transfer_types, 0),
                                .address_list = v1_joined_list(o, "addressList", ADDRESSES_MAX, ADDRESS_CHARS, false)};
     if (!out->address_type && *out->address_list)
-        v1_note(o->c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
+        v1_note(o->c, REFUSED_INVALID, "addressList",
+                "executors of an automatic group register by heartbeat: it has no address list of its own");
 }
 
 static void take_children(struct v1_object *o, struct transfer_job *out)
@@ -39,7 +40,7 @@ static void take_children(struct v1_object *o, struct transfer_job *out)
         v1_end(&item);
     }
     if (names && v1_has(o, "childJobId"))
-        v1_note(o->c, REFUSED_INVALID, "childJobId", "childJobId: the job has children by name");
+        v1_note(o->c, REFUSED_INVALID, "childJobId", "childJobId: the job has children, so it cannot have childJobId");
     out->children = names;
     out->child_count = names ? list.count : 0;
 }
@@ -65,7 +66,7 @@ static void take_job(struct v1_object *o, struct transfer_job *out)
     v1_require(o, "name");
     v1_require(o, "author");
     if (v1_has(o, "jobGroup"))
-        v1_note(o->c, REFUSED_INVALID, "jobGroup", "jobGroup: a document has appname in its place");
+        v1_note(o->c, REFUSED_INVALID, "jobGroup", "jobGroup: a document has appname instead");
     *out = (struct transfer_job){.app_name = v1_text(o, "appname", 64)};
     out->running = v1_bool(o, "running", -1);
     job_take(o, /*is_new=*/false, given);

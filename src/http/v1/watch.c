@@ -83,7 +83,7 @@ struct watch_rule v1_take_rule(struct v1_object *o)
     kind = v1_choice(o, "kind", watch_kind_names(), -1);
     rule = take_rule(o);
     if (rule.kind && kind >= 0 && kind != WATCH_NOT_DONE)
-        v1_note(o->c, REFUSED_INVALID, "doneBy", "a rule of this kind has no doneBy");
+        v1_note(o->c, REFUSED_INVALID, "doneBy", "a rule of this kind cannot have doneBy");
     rule.kind = kind >= 0 ? watch_kind_name((enum watch_kind)kind) : "";
     rule.tag = rule.tag ? rule.tag : "";
     rule.app_name = rule.app_name ? rule.app_name : "";

@@ -106,7 +106,7 @@ static enum err read_file(struct web *web, int fd, const char *path, struct errc
     if (e == ERR_NOMEM)
         return err_set(ec, e, "out of memory for %s", path);
     if (web->bytes > WEB_BYTES_MAX)
-        return err_set(ec, ERR_INPUT, "the files are larger than %zu MiB together", WEB_BYTES_MAX >> 20);
+        return err_set(ec, ERR_INPUT, "the files are larger than %zu MiB in total", WEB_BYTES_MAX >> 20);
     md5_hex(file->bytes.len ? file->bytes.data : "", file->bytes.len, file->digest);
     return ERR_OK;
 }

@@ -46,13 +46,13 @@ static void put_missing(const char *base, struct buf *out)
 {
     buf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>shardwheel</title></head>"
                   "<body>\n<h1>shardwheel</h1>\n"
-                  "<p>This node runs, but has no console to show: it was not built, or could not be read when the node "
-                  "started (the node's log says which).</p>\n"
-                  "<p>To build it: <code>tools/web build</code> in the source tree, then start the node again. Built "
-                  "files that lie elsewhere are named by the key <code>shardwheel.console.web-dir</code>.</p>\n"
+                  "<p>This node runs, but has no console: it was not built, or it could not be read when the node "
+                  "started. The log of the node has the reason.</p>\n"
+                  "<p>To build it: <code>tools/web build</code> in the source tree, then start the node again. If the "
+                  "built files are in another folder, set the key <code>shardwheel.console.web-dir</code>.</p>\n"
                   "<p>What works without it:</p>\n<ul>\n");
     buf_printf(out, "<li><a href=\"%sopenapi.json\">api/v1</a></li>\n", base);
-    buf_puts(out, "<li>the calls of the original's consoles, such as POST /jobinfo/pageList</li>\n");
+    buf_puts(out, "<li>the calls of xxl-job's consoles, such as POST /jobinfo/pageList</li>\n");
     buf_printf(out, "<li><a href=\"%smetrics\">metrics</a> and <a href=\"%sactuator/health\">health</a></li>\n", base,
                base);
     buf_puts(out, "</ul>\n</body></html>\n");
@@ -71,7 +71,7 @@ void web_write_page(const struct route_call *call, struct http_response *r)
     r->guarded = true;
     buf_clear(&r->body);
     if (buf_failed(&base) || random_hex(nonce, NONCE_BYTES, &ec) || (index && !add_policy(r, nonce)))
-        response_set_error(r, 500, "the page could not be made");
+        response_set_error(r, 500, "the page could not be created");
     else if (index)
         put_page(index, base.data, nonce, &r->body);
     else

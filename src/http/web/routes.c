@@ -81,7 +81,7 @@ void web_write_icon(const struct route_call *call, struct http_response *r)
 static void refuse_unmatched(const struct route_call *call, struct http_response *r)
 {
     if (call->match == ROUTE_NO_METHOD && find_file(call))
-        response_set_error(r, 405, "only GET and HEAD are possible here");
+        response_set_error(r, 405, "only GET and HEAD are supported here");
     else
         response_set_error(r, 404, "the console has no such file");
 }

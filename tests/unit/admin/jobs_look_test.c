@@ -258,7 +258,7 @@ static void times_of_texts_are_those_of_the_original(void **state)
     assert_int_equal(t.count, 0);
     assert_refused(admin_find_times(w.admin, &reader, &(struct schedule_text){"FIX_RATE", "x", NULL, 0}, 5, &t, &why),
                    REFUSED_INVALID, "scheduleConf");
-    assert_string_equal(why.text.text, "FIX_RATE wants whole seconds, not \"x\"");
+    assert_string_equal(why.text.text, "FIX_RATE needs whole seconds, not \"x\"");
     assert_refused(admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", NULL, NULL, 0}, 5, &t, &why),
                    REFUSED_INVALID, "scheduleConf");
     assert_refused(

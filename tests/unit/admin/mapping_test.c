@@ -158,7 +158,7 @@ static void errors_name_the_rule_and_what_was_expected(void **state)
         {"\"\" -> admin", "rule 1: expected the name of a group at \" -> admin\""},
         {"\"a\"b -> admin", "rule 1: expected -> at \"b -> admin\""},
         {"a -> b -> admin", "rule 1: expected admin, user, runner or reader at \"b -> admin\""},
-        {"\xff -> admin", "it is no UTF-8"},
+        {"\xff -> admin", "it is not UTF-8"},
     };
 
     (void)state;

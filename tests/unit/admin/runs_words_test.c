@@ -26,24 +26,25 @@ static void each_state_has_its_sentence(void **state)
         struct run_row row;
         const char *says;
     } cases[] = {
-        {{.trigger_msg = "<!--sw:p:5:1-->x"}, "It is sent when its second comes."},
-        {{.trigger_msg = "<!--sw:d:ab:5:M-->"}, "It is being sent, or whoever was to send it has not said"},
+        {{.trigger_msg = "<!--sw:p:5:1-->x"}, "It will be sent at its due time."},
+        {{.trigger_msg = "<!--sw:d:ab:5:M-->"}, "It is being sent, or it is not known yet"},
         {{.trigger_msg = NULL}, "It is being sent"},
         {{.trigger_msg = "<!--sw:h-->waits"}, "No executor could be reached"},
-        {{.trigger_code = 200, .trigger_msg = "<!--sw:p:5:1-->"}, "An executor has taken it"},
+        {{.trigger_code = 200, .trigger_msg = "<!--sw:p:5:1-->"}, "An executor has accepted it"},
         {{.trigger_code = 200, .handle_code = 200}, "It ended well."},
         {{.trigger_code = 200, .handle_code = 500, .handle_msg = "a<br>b <b>c</b>\nd"},
-         "It ended badly (code 500). a b c d"},
+         "It failed (code 500). a b c d"},
         {{.trigger_code = 200, .handle_code = 500, .handle_msg = "at Thing.<init>(List<String>)</span>\n<pre>"},
-         "It ended badly (code 500). at Thing.<init>(List<String>) <pre>"},
-        {{.trigger_code = 200, .handle_code = 502}, "Its executor ended it at its time limit."},
-        {{.trigger_code = 500, .trigger_msg = "<!--sw:p:5:1-->why"}, "It was not taken by an executor (code 500)."},
+         "It failed (code 500). at Thing.<init>(List<String>) <pre>"},
+        {{.trigger_code = 200, .handle_code = 502}, "Its executor ended it after the timeout."},
+        {{.trigger_code = 500, .trigger_msg = "<!--sw:p:5:1-->why"}, "No executor accepted it (code 500)."},
         {{.trigger_code = 200, .handle_code = 500, .handle_msg = "<!--sw:l-->the executor left"},
-         "An executor had taken it and will not report its end: the executor left"},
-        {{.trigger_code = 500, .trigger_msg = "<!--sw:d:ab:5:R-->delivery unknown: gone"}, "It may have reached"},
+         "An executor accepted it and will not report a result: the executor left"},
+        {{.trigger_code = 500, .trigger_msg = "<!--sw:d:ab:5:R-->delivery unknown: gone"},
+         "It is not known whether the executor received it"},
         {{.trigger_code = 500, .trigger_msg = "<!--sw:s:1-->x"}, "One due time passed"},
         {{.trigger_code = 500, .trigger_msg = "<!--sw:s:44-->x"}, "44 due times passed"},
-        {{.trigger_code = 500, .trigger_msg = "delivery unknown: a Java admin's words"}, "It was not taken"},
+        {{.trigger_code = 500, .trigger_msg = "delivery unknown: a Java admin's words"}, "No executor accepted it"},
     };
     (void)state;
 

@@ -92,7 +92,7 @@ static void what_is_no_flow_is_refused(void **state)
 
     (void)state;
     check_refused(circle, 2, "circle: a <- b <- a");
-    check_refused(gone, 1, "job 1 has the child 9, which is not there");
+    check_refused(gone, 1, "job 1 has the child 9, which does not exist");
     check_refused(gone, 0, "there are 0 jobs");
     for (size_t i = 0; i <= FLOW_STEPS_MAX; i++)
         many[i] = (struct flow_chain_job){.id = (int64_t)i + 1, .name = "j"};
@@ -100,7 +100,7 @@ static void what_is_no_flow_is_refused(void **state)
     assert_int_equal(flow_put_chain(&out, NULL, many, FLOW_STEPS_MAX, &ec), ERR_OK);
     buf_fini(&out);
     assert_int_equal(flow_put_chain(&out, "\xe6\x97\xa5", many, 1, &ec), ERR_INPUT);
-    assert_non_null(strstr(ec.text, "a name has"));
+    assert_non_null(strstr(ec.text, "a name must have"));
 }
 
 int main(void)

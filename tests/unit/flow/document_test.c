@@ -42,7 +42,7 @@ static void text_is_no_document(void **state)
     (void)state;
     assert_fault("", "", "not JSON");
     assert_fault("{\"name\":", "", "the end is missing");
-    assert_fault("{} x", "", "something follows");
+    assert_fault("{} x", "", "text after the end");
     assert_fault("[1]", "", "an object is expected");
     assert_fault("null", "", "an object is expected");
     assert_fault("{'name':'f'}", "", "not JSON");
@@ -129,15 +129,15 @@ static void paths_in_texts_are_checked(void **state)
     assert_fault(WITH("${steps.d.result}"), "/steps/1/param", "no step \"d\"");
     assert_fault(WITH("${steps.a}"), "/steps/1/param", "is missing");
     assert_fault(WITH("${steps.a.results}"), "/steps/1/param", "no value \"results\"");
-    assert_fault(WITH("${steps.a.code/x}"), "/steps/1/param", "behind its end");
-    assert_fault(WITH("${steps.a.result/~2}"), "/steps/1/param", "no JSON Pointer");
+    assert_fault(WITH("${steps.a.code/x}"), "/steps/1/param", "text after its end");
+    assert_fault(WITH("${steps.a.result/~2}"), "/steps/1/param", "is not a JSON Pointer");
     assert_fault(WITH("${steps.c.result}"), "/steps/1/param", "\"c\" does not come before \"b\"");
     assert_fault(WITH("${steps.b.result}"), "/steps/1/param", "\"b\" does not come before \"b\"");
-    assert_fault(WITH("${item}"), "/steps/1/param", "is no value");
-    assert_fault(WITH("${}"), "/steps/1/param", "is no value");
+    assert_fault(WITH("${item}"), "/steps/1/param", "is not a value");
+    assert_fault(WITH("${}"), "/steps/1/param", "is not a value");
     assert_fault(WITH("${flow.p"), "/steps/1/param", "} is missing");
-    assert_fault(WITH("${due-d}"), "/steps/1/param", "no offset");
-    assert_fault(WITH("${due-1q}"), "/steps/1/param", "no offset");
+    assert_fault(WITH("${due-d}"), "/steps/1/param", "is not an offset");
+    assert_fault(WITH("${due-1q}"), "/steps/1/param", "is not an offset");
     assert_fault(WITH("${due-9999999d}"), "/steps/1/param", "too large");
     assert_fault(WITH("${due+2000y}"), "/steps/1/param", "too large");
     assert_fault(WITH("${due:yyyy-QQ}"), "/steps/1/param", "has \"QQ\"");
@@ -219,12 +219,13 @@ static void settings_are_checked(void **state)
     assert_fault(SET("\"retentionDays\":3651"), "/retentionDays", "from 1 to 3650");
     assert_fault(SET("\"tags\":\"etl\""), "/tags", "an array is expected");
     assert_fault(SET("\"tags\":[\"a\",7]"), "/tags/1", "a text is expected");
-    assert_fault(SET("\"tags\":[\"a\",\"\"]"), "/tags/1", "not empty");
-    assert_fault(SET("\"tags\":[\"a \"]"), "/tags/0", "no blanks");
-    assert_fault(SET("\"tags\":[\"a,b\"]"), "/tags/0", "no commas");
+    assert_fault(SET("\"tags\":[\"a\",\"\"]"), "/tags/1", "must not be empty");
+    assert_fault(SET("\"tags\":[\"a \"]"), "/tags/0", "begin or end with a space");
+    assert_fault(SET("\"tags\":[\"a,b\"]"), "/tags/0", "must not have commas");
     assert_fault(SET("\"tags\":[\"a\\u0000\"]"), "/tags/0", "control");
     assert_fault(SET("\"tags\":[\"a\",\"b\",\"a\"]"), "/tags/2", "twice");
-    assert_fault(SET("\"tags\":[0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0]"), "/tags", "there are 21; 20 are allowed");
+    assert_fault(SET("\"tags\":[0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0]"), "/tags",
+                 "there are 21; at most 20 are allowed");
     assert_fault(SET("\"alarm\":[\"a@b\",\"ops\"]"), "/alarm/1", "a mail address");
     assert_fault(SET("\"alarm\":[\"a@b\\u0000\"]"), "/alarm/0", "a mail address");
 }
@@ -274,7 +275,7 @@ static void limits_hold(void **state)
     for (int i = 0; i <= FLOW_STEPS_MAX; i++)
         buf_puts(&b, i ? ",7" : "7");
     buf_puts(&b, "]}");
-    assert_fault(b.data, "/steps", "there are 201; 200 are allowed");
+    assert_fault(b.data, "/steps", "there are 201; at most 200 are allowed");
 
     buf_clear(&b);
     buf_puts(&b, "{\"name\":\"f\",\"steps\":[");

@@ -101,8 +101,8 @@ static void bodies_that_are_no_list_are_errors(void **state)
         {"{\"callbackList\":{}}", "error: an array of callbacks or an object with callbackList was expected"},
         {"17", "error: an array of callbacks or an object with callbackList was expected"},
         {"\"x\"", "error: an array of callbacks or an object with callbackList was expected"},
-        {"[{\"logId\":1,\"handleCode\":200}", "error: the body is no JSON: it ends too early, after 29 bytes"},
-        {"[{\"logId\":1,\"handleCode\":200}]]", "error: the body goes on after the JSON value, at byte 30"},
+        {"[{\"logId\":1,\"handleCode\":200}", "error: the body is not JSON: it ends too early, after 29 bytes"},
+        {"[{\"logId\":1,\"handleCode\":200}]]", "error: there is text after the JSON value, at byte 30"},
         {"[{\"logId\":1 x}]", NULL},
         {"<html>", NULL},
         {"logId=1", NULL},
@@ -112,7 +112,7 @@ static void bodies_that_are_no_list_are_errors(void **state)
         if (cases[i][1])
             assert_string_equal(shown, cases[i][1]);
         else
-            assert_memory_equal(shown, "error: the body is no JSON: ", 28);
+            assert_memory_equal(shown, "error: the body is not JSON: ", 29);
     }
     char deep[200];
     memset(deep, '[', 100);

@@ -64,7 +64,7 @@ static void a_database_that_is_away_is_no_expired_session(void **state)
 {
     (void)state;
     who = "?";
-    assert_non_null(strstr(console_send("GET", "/user", "", ""), "the database is away"));
+    assert_non_null(strstr(console_send("GET", "/user", "", ""), "the database is unavailable"));
     assert_int_equal(answer.status, 200);
 }
 

@@ -201,7 +201,7 @@ static void a_token_without_a_column_is_refused(void **state)
     (void)state;
     begin("3.4");
     assert_non_null(strstr(console_send("POST", "/jobgroup/insert", "", "appname=abcd&name=x&accessToken=t"),
-                           "accessToken: executor groups of this database have no access tokens"));
+                           "accessToken: executor groups in this database cannot have access tokens"));
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 1);
 }
 

@@ -226,12 +226,12 @@ static void glue_can_be_switched_off(void **state)
     struct refusal r;
     (void)state;
     begin("3.4", CONFIG_GLUE_OFF);
-    expect_part("/jobcode/save", "id=7&glueSource=x&glueRemark=abcd&start=1", "GLUE is switched off here");
+    expect_part("/jobcode/save", "id=7&glueSource=x&glueRemark=abcd&start=1", "GLUE is disabled on this node");
     assert_string_equal(test_text("SELECT glue_source FROM xxl_job_info"), "one");
     expect_part("/jobinfo/add",
                 "jobGroup=1&jobDesc=x&author=me&scheduleType=NONE&glueType=GLUE_SHELL&glueSource=x&"
                 "executorRouteStrategy=FIRST&misfireStrategy=DO_NOTHING&executorBlockStrategy=SERIAL_EXECUTION",
-                "GLUE is switched off here");
+                "GLUE is disabled on this node");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info"), 1);
     assert_int_equal(glue_may_save(admin, "GLUE_GROOVY", &r), ERR_STATE);
     assert_int_equal(r.kind, REFUSED_OFF);

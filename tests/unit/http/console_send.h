@@ -17,7 +17,7 @@
 
 static struct http h;
 static const char *cookie, *content_type, *accept, *origin;
-static const char *who;   /* "admin", "user", "reader", NULL: nobody, "?": the database is away */
+static const char *who;   /* "admin", "user", "reader", NULL: nobody, "?": the database is unavailable */
 static int64_t who_group; /* that one alone; 0: none */
 
 enum err __wrap_console_find_actor(struct console_call *call, struct refusal *r);
@@ -27,7 +27,7 @@ enum err __wrap_console_find_actor(struct console_call *call, struct refusal *r)
     if (!who)
         return ERR_OK;
     if (*who == '?')
-        return refuse(r, REFUSED_TRY_AGAIN, NULL, "the database is away");
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "the database is unavailable");
     strcpy(call->actor.name, who);
     call->actor.role = !strcmp(who, "admin") ? ROLE_ADMIN : !strcmp(who, "reader") ? ROLE_READER : ROLE_USER;
     call->actor.groups = &who_group;

@@ -41,9 +41,9 @@ static void bad_fields_are_named(void **state)
         assert_non_null(strstr(ec.text, "field 2"));
     }
     assert_int_equal(form_parse("a=1&b=%00", 9, &form, &ec), ERR_INPUT);
-    assert_string_equal(ec.text, "field 2, b: a % must have two hexadecimal digits behind it that are not 00");
+    assert_string_equal(ec.text, "field 2, b: a % must be followed by two hex digits that are not 00");
     assert_int_equal(form_parse("%3Cb%3E=%zz", 11, &form, &ec), ERR_INPUT);
-    assert_string_equal(ec.text, "field 1: a % must have two hexadecimal digits behind it that are not 00");
+    assert_string_equal(ec.text, "field 1: a % must be followed by two hex digits that are not 00");
     assert_int_equal(form_parse("a=\0b", 4, &form, &ec), ERR_INPUT);
     for (int i = 0; i < FORM_FIELDS_MAX; i++)
         buf_puts(&many, "a&");

@@ -203,7 +203,7 @@ static void literals_are_those_of_the_protocol(void **state)
                 FAILURE("Illegal Argument."));
     expect_post(f, "/api/registryRemove", "XXL-JOB-ACCESS-TOKEN: secret\r\n", "{}", FAILURE("Illegal Argument."));
     expect_post(f, "/api/callback", "XXL-JOB-ACCESS-TOKEN: secret\r\n", "{",
-                FAILURE("openapi invoke error: the body is no JSON: it ends too early, after 1 bytes"));
+                FAILURE("openapi invoke error: the body is not JSON: it ends too early, after 1 bytes"));
     assert_int_equal(counters_get(&counters, COUNTER_HTTP_DENIED), 3);
 }
 
@@ -373,7 +373,7 @@ static void pipelined_requests_are_answered_in_order(void **state)
         if (i < 2)
             assert_string_equal(a.body, SUCCESS);
         else
-            assert_non_null(strstr(a.body, i == 2 ? "uri-mapping(nothing)" : "no JSON"));
+            assert_non_null(strstr(a.body, i == 2 ? "uri-mapping(nothing)" : "not JSON"));
         free(a.body);
     }
     client_close(&k);

@@ -263,13 +263,13 @@ static void says_what_is_wrong_and_where(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"[1, {\"a\" : 'b\\u003c\"\\n' , } ]", "[1,{\"a\":\"b<\\\"\\n\"}]"},
-        {"[1 2]", "the body is no JSON: a comma or the end of an array was expected at byte 3"},
-        {"{\"a\" 1}", "the body is no JSON: a colon was expected at byte 5"},
-        {"{1:2}", "the body is no JSON: the name of a member was expected at byte 1"},
-        {"<html>", "the body is no JSON: a digit was expected at byte 0"},
-        {"[\"\\q\"]", "the body is no JSON: an escape was expected at byte 3"},
-        {"[1", "the body is no JSON: it ends too early, after 2 bytes"},
-        {"\xef\xbb\xbf[1] x", "the body goes on after the JSON value, at byte 4"},
+        {"[1 2]", "the body is not JSON: a comma or the end of an array was expected at byte 3"},
+        {"{\"a\" 1}", "the body is not JSON: a colon was expected at byte 5"},
+        {"{1:2}", "the body is not JSON: the name of a member was expected at byte 1"},
+        {"<html>", "the body is not JSON: a digit was expected at byte 0"},
+        {"[\"\\q\"]", "the body is not JSON: an escape was expected at byte 3"},
+        {"[1", "the body is not JSON: it ends too early, after 2 bytes"},
+        {"\xef\xbb\xbf[1] x", "there is text after the JSON value, at byte 4"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         assert_string_equal(show(cases[i][0]), cases[i][1]);

@@ -189,9 +189,10 @@ static void what_is_no_json_at_its_end_is_not_stored_at_all(void **state)
     struct buf body = {0};
 
     write_results(&body, 1, 5000, "m");
-    assert_non_null(strstr(call(f, &body), "the body is no JSON: it ends too early"));
+    assert_non_null(strstr(call(f, &body), "the body is not JSON: it ends too early"));
     buf_puts(&body, "x");
-    assert_non_null(strstr(call(f, &body), "the body is no JSON: a comma or the end of an array was expected at byte"));
+    assert_non_null(
+        strstr(call(f, &body), "the body is not JSON: a comma or the end of an array was expected at byte"));
     assert_int_equal(f->st->callbacks_stored, 0);
     buf_fini(&body);
 }
@@ -206,7 +207,7 @@ static void large_calls_take_room(void **state)
     buf_putc(&body, ']');
     assert_true(body.len > CALLBACKS_BYTES_MIN);
     assert_string_equal(call(f, &body),
-                        "openapi invoke error: this node has no memory for the request now, send it again");
+                        "openapi invoke error: this node has no memory for the request at the moment: send it again");
     assert_int_equal(f->st->callbacks_stored, 0);
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_REFUSED), 30000);
     buf_fini(&body);

@@ -87,9 +87,9 @@ static void a_body_must_be_whole(void **state)
             fail_msg("taken after %zu bytes", len);
         free(start);
     }
-    assert_string_equal(read("--XXX\r\n"), "field 1 of the body does not begin on a line of its own");
+    assert_string_equal(read("--XXX\r\n"), "field 1 of the body does not begin on its own line");
     assert_string_equal(read("--XX\r\n\r\n1\r\n--XX--"), "field 1 of the body has no name");
-    assert_string_equal(read("a=1&b=2"), "the body has no boundary in it");
+    assert_string_equal(read("a=1&b=2"), "the body does not have the boundary");
 }
 
 static void bytes_of_a_value_are_kept(void **state)
@@ -137,7 +137,7 @@ static void the_boundary_is_found_in_the_type(void **state)
     (void)state;
     assert_string_equal(read_as("Multipart/Form-Data; charset=utf-8; Boundary=\"a b\"", body, sizeof body - 1), "n=1|");
     for (size_t i = 0; i < ARRAY_LEN(none); i++)
-        assert_string_equal(read_as(none[i], body, sizeof body - 1), "the type of the body names no boundary");
+        assert_string_equal(read_as(none[i], body, sizeof body - 1), "the content type has no boundary");
     assert_true(multipart_is("multipart/form-data"));
     assert_false(multipart_is("multipart/form-data-x"));
     assert_false(multipart_is(NULL));

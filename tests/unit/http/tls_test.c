@@ -88,7 +88,7 @@ static void pem_files(void **state)
     files = pem("one.pem", "", "");
     check_refused(&files, "server.ssl.certificate-private-key is not set, and %s/one.pem has no private key");
     files = pem("one.pem", "two.key", "");
-    check_refused(&files, "server.ssl.certificate-private-key: the key in %s/two.key does not belong to the (first) "
+    check_refused(&files, "server.ssl.certificate-private-key: the key in %s/two.key does not match the (first) "
                           "certificate in %s/one.pem");
     files = pem("one.pem", "locked.key", "wrong");
     check_refused(&files, "server.ssl.certificate-private-key-password: is wrong for the key in %s/locked.key");
@@ -99,7 +99,7 @@ static void pem_files(void **state)
     files = pem("one.pem", "one.pem", "");
     check_refused(&files, "server.ssl.certificate-private-key: %s/one.pem has no private key in PEM");
     files = pem("one.der", "one.key", "");
-    check_refused(&files, "server.ssl.certificate: %s/one.der is no PEM, but a DER or PKCS12 file");
+    check_refused(&files, "server.ssl.certificate: %s/one.der is not PEM, but a DER or PKCS12 file");
     files = pem("empty", "one.key", "");
     check_refused(&files, "server.ssl.certificate: %s/empty has no certificate in PEM");
     files = pem("half.pem", "one.key", "");
@@ -137,13 +137,13 @@ static void key_stores(void **state)
     check_refused(&files, "server.ssl.key-store: %s/trust.p12 has no private key with its certificate");
     files = store("one.pem", "");
     check_refused(&files,
-                  "server.ssl.key-store: %s/one.pem is no PKCS12 key store but PEM: see server.ssl.certificate");
+                  "server.ssl.key-store: %s/one.pem is not a PKCS12 key store but PEM: see server.ssl.certificate");
     files = store("none.p12", "");
     check_refused(&files, "server.ssl.key-store: cannot read %s/none.p12: No such file");
     files = store("server.jks", "secret");
     check_refused(&files,
-                  "server.ssl.key-store: %s/server.jks is a JKS key store, which only Java reads. This makes a PKCS12 "
-                  "of it: keytool -importkeystore -srckeystore %s/server.jks -destkeystore %s/server.p12 "
+                  "server.ssl.key-store: %s/server.jks is a JKS key store, which only Java reads. To convert it to "
+                  "PKCS12: keytool -importkeystore -srckeystore %s/server.jks -destkeystore %s/server.p12 "
                   "-deststoretype PKCS12");
 }
 

@@ -248,12 +248,12 @@ static void unknown_and_double_members_are_refused(void **state)
     struct asked_for a = {0};
 
     v1_int(begin_body(&a, "{\"m\":1,\"\\u006e\":2}"), "m", 0, 9, 0);
-    expect_refused(&a, REFUSED_INVALID, "n", "no member");
+    expect_refused(&a, REFUSED_INVALID, "n", "is not a known member");
     v1_int(begin_body(&a, "{\"m\":1,\"\\u006d\":2}"), "m", 0, 9, 0);
     expect_refused(&a, REFUSED_INVALID, "m", "twice");
     struct v1_object inner = v1_object(begin_body(&a, "{\"o\":{\"x\":1}}"), "o");
     v1_end(&inner);
-    expect_refused(&a, REFUSED_INVALID, "x", "no member");
+    expect_refused(&a, REFUSED_INVALID, "x", "is not a known member");
 }
 
 static void objects_of_a_list_come_in_turn(void **state)
@@ -318,7 +318,7 @@ static void states_are_names_with_commas_between(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         begin(&a, bad[i], "");
         v1_query_states(&a.c, "s", name_state, 3, "a,bc");
-        expect_refused(&a, REFUSED_INVALID, "s", "states with commas between, such as a,bc");
+        expect_refused(&a, REFUSED_INVALID, "s", "states separated by commas, such as a,bc");
     }
 }
 
@@ -344,7 +344,7 @@ static void parameters_are_refused_by_name(void **state)
     expect_refused(&a, REFUSED_INVALID, "m", "from 0 to 9");
     begin(&a, "m=1&n=2", "");
     v1_query_int(&a.c, "m", 0, 9, 0);
-    expect_refused(&a, REFUSED_INVALID, "n", "no parameter");
+    expect_refused(&a, REFUSED_INVALID, "n", "is not a parameter of this call");
     begin(&a, "m=1&m=1", "");
     v1_query_int(&a.c, "m", 0, 9, 0);
     expect_refused(&a, REFUSED_INVALID, "m", "twice");

@@ -147,9 +147,9 @@ static void there_are_limits(void **state)
     folder_add("index.html", INDEX_TEXT);
     folder_add("large.js", "");
     assert_int_equal(truncate(folder_path("large.js"), WEB_BYTES_MAX + 1), 0);
-    expect_refused(ERR_INPUT, "larger than 64 MiB together");
+    expect_refused(ERR_INPUT, "larger than 64 MiB in total");
     assert_int_equal(truncate(folder_path("large.js"), WEB_BYTES_MAX - 10), 0);
-    expect_refused(ERR_INPUT, "larger than 64 MiB together");
+    expect_refused(ERR_INPUT, "larger than 64 MiB in total");
     assert_int_equal(remove(folder_path("large.js")), 0);
     for (int i = 0; i < WEB_FILES_MAX; i++) {
         snprintf(name, sizeof name, "assets/%d", i);

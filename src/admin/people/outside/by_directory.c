@@ -66,8 +66,7 @@ static enum err refuse_unanswered(struct admin *a, const struct errctx *why, str
     log_limited(&a->directory_log, a->clock, LOG_WARN, "admin",
                 "event=ldap_failed error=%s effect=\"users of the directory cannot log in, local ones can\"",
                 log_quote(why->text).s);
-    enum err e =
-        refuse(r, REFUSED_TRY_AGAIN, NULL, "the directory that knows the other users does not answer: try again later");
+    enum err e = refuse(r, REFUSED_TRY_AGAIN, NULL, "the LDAP server does not answer: try again later");
     r->retry_s = RETRY_S;
     return e;
 }
@@ -133,7 +132,7 @@ enum err login_by_directory(struct admin *a, const struct login_form *form, cons
     if (atomic_fetch_add_explicit(&a->asking, 1, memory_order_relaxed) < DIRECTORY_ASKS_MAX) {
         e = ask(a, form, t, from, login, r);
     } else {
-        e = refuse(r, REFUSED_TRY_AGAIN, NULL, "too many logins wait for the directory: try again");
+        e = refuse(r, REFUSED_TRY_AGAIN, NULL, "too many logins wait for the LDAP server: try again");
         r->retry_s = RETRY_S;
     }
     atomic_fetch_sub_explicit(&a->asking, 1, memory_order_relaxed);

@@ -252,7 +252,7 @@ enum err mapping_parse(const char *text, struct mapping **out, struct errctx *ec
     enum err e = m ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
     if (!e && !utf8_is_valid(text, strlen(text)))
-        e = err_set(ec, ERR_INPUT, "it is no UTF-8");
+        e = err_set(ec, ERR_INPUT, "it is not UTF-8");
     if (!e)
         e = read_rules(&in, m);
     if (e) {
@@ -326,8 +326,8 @@ enum err mapping_apply(const struct mapping *m, const char *const *groups, size_
     }
     if (!e && !is_somebody)
         e = refuse(r, REFUSED_RIGHT, NULL,
-                   "none of your groups gives access here: an administrator can add one to shardwheel.login.mapping, "
-                   "or put you into one that is there");
+                   "none of your groups gives access here: an administrator can add one of them to "
+                   "shardwheel.login.mapping, or add you to a group that is in it");
     if (e || found.all_groups) {
         free(found.apps);
         found.apps = NULL;

@@ -128,8 +128,8 @@ static enum err set_role(struct store_session *s, const struct mapped *is, struc
 
     if (!e && !user_set_role(u, is->role, groups))
         e = refuse_length(r, "groups", 0, max,
-                          "shardwheel.login.mapping gives more executor groups than a user's row can hold: their "
-                          "ids may have %zu characters between commas",
+                          "shardwheel.login.mapping gives more executor groups than a user's row can hold: the list of "
+                          "their ids can have at most %zu characters",
                           max);
     return e;
 }
@@ -193,7 +193,7 @@ static enum err write_user(struct admin *a, struct store_session *s, const struc
         e = store_add_outside_user(s, &u, row, &d.row, &id, &r->text);
         if (e == ERR_STATE)
             e = refuse(r, REFUSED_TAKEN, "username",
-                       "there is another user of your name here: an administrator must remove that one first");
+                       "another user here has your name: an administrator must delete that user first");
     } else if (!e && audit_differs(&d)) {
         e = store_change_user(s, was, &u, NULL, false, &d.row, &r->text);
         identity_cache_clear(&a->identities);
