@@ -10,11 +10,14 @@
 #include "shardwheel/config.h"
 
 struct node;
+struct triggers;
 
 /* Starts everything. `config` must outlive the node. Where a new data folder gets an access token, it is put in. */
 MUST_CHECK enum err node_start(struct config *config, struct node **out, struct errctx *ec);
 /* Puts the reloadable keys of `config` in force; it must outlive the node from now on. */
 void node_apply(struct node *node, const struct config *config);
+/* Fires by hand and by programs; valid until node_stop. */
+struct triggers *node_get_triggers(struct node *node);
 /* False when the node cannot go on: its private database has ended. */
 bool node_is_alive(struct node *node);
 #define NODE_WHY_MAX 160

@@ -72,6 +72,11 @@ size_t node_count_stuck(struct node *node)
     return stuck;
 }
 
+struct triggers *node_get_triggers(struct node *node)
+{
+    return node->triggers;
+}
+
 bool node_is_alive(struct node *node)
 {
     return !node->database || private_server_is_running(node->database);
