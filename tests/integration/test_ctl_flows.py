@@ -73,10 +73,10 @@ def test_a_document_is_applied(empty, jobs, tmp_path):
                    "schedule": "cron 0 0 2 * * ?, Asia/Shanghai", "nextSeconds": None, "openRuns": 0}
     assert "report  stopped" in flow(world, "list")
 
-    assert "flow report is like that: version 1" in flow(world, "apply", "-f", path)
+    assert "flow report is the same already: version 1" in flow(world, "apply", "-f", path)
     turned = dict(reversed(json.loads(path.read_text()).items()))
     path = write(tmp_path, json.dumps(turned, indent=2))
-    assert "flow report is like that: version 1" in flow(world, "apply", "-f", path)
+    assert "flow report is the same already: version 1" in flow(world, "apply", "-f", path)
     turned["steps"] = turned["steps"][::-1]
     path = write(tmp_path, turned)
     assert "flow report would get version 2" in flow(world, "apply", "-f", path, "--dry-run")
@@ -99,7 +99,7 @@ def test_what_is_wrong_with_a_document_is_said(empty, jobs, tmp_path):
     wrong = document(jobs, deadline=0)
     wrong["steps"][0]["jobId"] = "x"
     said = refused(empty, "apply", "-f", write(tmp_path, wrong))
-    assert "/deadline: " in said and "/steps/0/jobId: " in said and "the document has 2 faults" in said
+    assert "/deadline: " in said and "/steps/0/jobId: " in said and "the document has 2 errors" in said
     gone = document(jobs)
     gone["steps"][0]["jobId"] = 99999
     assert "/steps/0/jobId: " in refused(empty, "apply", "-f", write(tmp_path, gone), "--dry-run")

@@ -72,8 +72,8 @@ def test_reads_that_go_to_a_replica(installed, pair):
 
 
 @pytest.mark.parametrize("fault, code, words", [
-    ("no_row_locks", "row_locks", "holds by FOR UPDATE is given to another one"),
-    ("no_shared_locks", "row_locks", "holds by LOCK IN SHARE MODE is given to another one"),
+    ("no_row_locks", "row_locks", "locked by FOR UPDATE can be locked by another one"),
+    ("no_shared_locks", "row_locks", "locked by LOCK IN SHARE MODE can be locked by another one"),
     ("no_named_locks", "named_locks", "GET_LOCK gives the same lock to two connections"),
     ("numbers_of_its_own", "named_locks", "a proxy between them uses its own connection ids"),
     ("isolation_lost", "isolation", "READ COMMITTED and autocommit=1 were set"),

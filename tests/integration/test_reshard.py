@@ -15,7 +15,7 @@ def number(world):
 
 
 def standstill(result):
-    return float(re.search(r"standstill ([\d.]+) s", result.stdout)[1])
+    return float(re.search(r"stood still for ([\d.]+) s", result.stdout)[1])
 
 
 def wait_beats(world, count):
