@@ -134,16 +134,11 @@ static void events_of_jobs_are_for_who_sees_their_group(void **state)
         assert_int_equal(admin_list_events(w.a, table[i].actor, &(struct event_filter){0}, newest, 9, &page, &w.why),
                          ERR_OK);
         assert_int_equal(page.count, table[i].count);
-        assert_false(more);
         event_page_fini(&page);
     }
-    for (size_t limit = 2; limit <= 3; limit++) {
-        assert_int_equal(
-            admin_list_events(w.a, &admin, &(struct event_filter){0}, newest, limit, &page, &more, &w.why), ERR_OK);
-        assert_int_equal(page.count, limit);
-        assert_int_equal(more, limit == 2);
-        event_page_fini(&page);
-    }
+    assert_int_equal(admin_list_events(w.a, &admin, &(struct event_filter){0}, newest, 2, &page, &w.why), ERR_OK);
+    assert_int_equal(page.count, 2); /* as many as are asked for */
+    event_page_fini(&page);
     assert_int_equal(admin_list_events(w.a, &writer, &(struct event_filter){0}, newest, 9, &page, &w.why), ERR_DENIED);
 }
 

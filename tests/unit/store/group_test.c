@@ -273,16 +273,24 @@ static void groups_are_found_and_counted(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         int64_t count = -1;
 
-        assert_ok(store_list_groups(s, &cases[i].filter, 0, 9, &list, ec));
+        struct group_filter filter = cases[i].filter;
+
+        filter.by_name = true;
+        filter.limit = 9;
+        assert_ok(store_list_groups(s, &filter, &list, ec));
         assert_string_equal(ids_of(&list), cases[i].by_name);
-        assert_ok(store_list_groups_after(s, &cases[i].filter, 12, 2, &list, ec));
+        filter.by_name = false;
+        filter.after_id = 12;
+        filter.limit = 2;
+        assert_ok(store_list_groups(s, &filter, &list, ec));
         assert_string_equal(ids_of(&list), cases[i].by_id);
-        assert_ok(store_count_groups(s, &cases[i].filter, 5000, &count, ec));
+        assert_ok(store_count_groups(s, &filter, 5000, &count, ec));
         assert_int_equal(count, cases[i].count);
     }
-    assert_ok(store_list_groups(s, &cases[0].filter, 1, 2, &list, ec));
+    assert_ok(store_list_groups(
+        s, &(struct group_filter){.all_groups = true, .by_name = true, .offset = 1, .limit = 2}, &list, ec));
     assert_string_equal(ids_of(&list), "13 11");
-    assert_ok(store_list_groups_after(s, &cases[0].filter, 0, 3, &list, ec));
+    assert_ok(store_list_groups(s, &(struct group_filter){.all_groups = true, .limit = 3}, &list, ec));
     assert_string_equal(ids_of(&list), "11 12 13");
 }
 
