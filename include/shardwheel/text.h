@@ -47,8 +47,8 @@ struct text_part {
 struct text_part text_trim(const char *text);
 struct text_part text_trim_part(struct text_part part);
 
-/* The next item of a list with commas between them; *list moves behind it. False: there is none; nothing stands behind a
- * last comma. */
+/* The next item of a list with commas between them; *list moves behind it. False: there is none; nothing stands behind
+ * a last comma. */
 bool text_next_item(const char **list, struct text_part *item);
 /* In a text that may be changed: the next item that is not blank, trimmed and ended by a NUL there; NULL: there is
  * none. */

@@ -175,12 +175,14 @@ static void write_markdown(struct buf *out)
         write_section_title(i, "| **", "** | | | |\n", out);
         write_table_row(&key_rows[i], out);
     }
-    buf_puts(out, "\n## Other keys\n\n"
-                  "Keys of xxl-job and Spring, and former keys of shardwheel. If a key and its other name are both set, "
-                  "the later\none counts. Keys without effect are listed once in the log at start, with a warning where "
-                  "you may expect one.\nWith an error the program does not start. Of `server.ssl.*`, only keys that are "
-                  "not in the table above are errors,\nunless `server.ssl.enabled` is `false`.\n\n"
-                  "| key | effect | meaning, reason, or what to write instead |\n|---|---|---|\n");
+    buf_puts(
+        out,
+        "\n## Other keys\n\n"
+        "Keys of xxl-job and Spring, and former keys of shardwheel. If a key and its other name are both "
+        "set, the later\none counts. Keys without effect are listed once in the log at start, with a warning where "
+        "you may expect one.\nWith an error the program does not start. Of `server.ssl.*`, only keys that are "
+        "not in the table above are errors,\nunless `server.ssl.enabled` is `false`.\n\n"
+        "| key | effect | meaning, reason, or what to write instead |\n|---|---|---|\n");
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         write_original(others[i].fate, others[i].effect, out);
 }

@@ -147,8 +147,8 @@ static enum err cancel(struct store_session *s, const struct later_row *row, str
     audit_begin(&diff, AUDIT_REMOVED);
     audit_int(&diff, "later", row->id, 0);
     audit_int(&diff, "atSeconds", row->due_s, 0);
-    e = store_cancel_later(
-        s, row->id, audit_end(&diff, &ctl_actor, "job.cancel-later", row->job_id, job.name, job.group), ec);
+    e = store_cancel_later(s, row->id,
+                           audit_end(&diff, &ctl_actor, "job.cancel-later", row->job_id, job.name, job.group), ec);
     audit_fini(&diff);
     return e;
 }

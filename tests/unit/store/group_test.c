@@ -287,8 +287,8 @@ static void groups_are_found_and_counted(void **state)
         assert_ok(store_count_groups(s, &filter, 5000, &count, ec));
         assert_int_equal(count, cases[i].count);
     }
-    assert_ok(store_list_groups(
-        s, &(struct group_filter){.all_groups = true, .by_name = true, .offset = 1, .limit = 2}, &list, ec));
+    assert_ok(store_list_groups(s, &(struct group_filter){.all_groups = true, .by_name = true, .offset = 1, .limit = 2},
+                                &list, ec));
     assert_string_equal(ids_of(&list), "13 11");
     assert_ok(store_list_groups(s, &(struct group_filter){.all_groups = true, .limit = 3}, &list, ec));
     assert_string_equal(ids_of(&list), "11 12 13");
