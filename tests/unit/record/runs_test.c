@@ -199,7 +199,7 @@ static void a_run_that_is_with_no_executor_is_not_stopped(void **state)
         {200, 200, ERR_STATE, "has ended already, with code 200"},
         {200, 502, ERR_STATE, "has ended already, with code 502"},
         {0, 200, ERR_STATE, "has ended already"},
-        {0, 0, ERR_BUSY, "is with no executor, as far as its row says by now"},
+        {0, 0, ERR_BUSY, "was not sent to an executor yet, according to its row"},
         {500, 0, ERR_STATE, "its trigger failed"},
     };
     struct errctx ec;

@@ -170,7 +170,7 @@ static void what_somebody_changed_meanwhile_is_left_alone(void **state)
             test_sql("UPDATE xxl_job_group SET %s WHERE id = %" PRId64, cases[i].change, from.id);
             snprintf(before, sizeof before, "%s", show(from.id));
             assert_int_equal(store_update_group(s, &from, &to, NOW_S + 5, &audit, &why), ERR_CONFLICT);
-            assert_non_null(strstr(why.text, "changed by somebody meanwhile"));
+            assert_non_null(strstr(why.text, "somebody else has changed or deleted the group"));
             test_sql("INSERT INTO xxl_job_group (id, app_name, name) VALUES (999, 'other', 'x')");
             assert_int_equal(store_remove_group(s, &from, &audit, &removal, &why), ERR_CONFLICT);
             test_sql("DELETE FROM xxl_job_group WHERE id = 999");

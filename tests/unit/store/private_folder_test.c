@@ -112,7 +112,7 @@ static void a_folder_with_other_things_is_left_as_it_is(void **state)
     (void)state;
     add_folder("open", 0755);
     add_file("open/letter");
-    expect_refused("open", ERR_INPUT, "is open to others (mode 755) and holds other things");
+    expect_refused("open", ERR_INPUT, "is open to other users (mode 755) and has other files");
     assert_int_equal(get_mode("open"), 0755);
     assert_int_equal(chmod(path_of("open"), 0701), 0);
     expect_refused("open", ERR_INPUT, "(mode 701)");
@@ -131,7 +131,7 @@ static void one_of_ours_that_others_could_write_into_is_refused(void **state)
     add_file("ours/letter");
     expect_made("ours");
     assert_int_equal(chmod(path_of("ours"), 0720), 0);
-    expect_refused("ours", ERR_INPUT, "others could write into the data folder");
+    expect_refused("ours", ERR_INPUT, "other users can write to the data folder");
     assert_non_null(strstr(ec.text, "(mode 720)"));
     assert_int_equal(get_mode("ours"), 0720);
     assert_int_equal(chmod(path_of("ours"), 0702), 0);
@@ -142,7 +142,7 @@ static void what_is_no_folder_is_refused(void **state)
 {
     (void)state;
     add_file("file");
-    expect_refused("file", ERR_INPUT, "is no folder");
+    expect_refused("file", ERR_INPUT, "is not a folder");
     expect_refused("file/in", ERR_IO, "Not a directory");
 }
 

@@ -386,7 +386,7 @@ static void what_cannot_be_is_refused_and_changes_nothing(void **state)
     test_sql("INSERT INTO shardwheel_node (incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, "
              "drain, release_shard) VALUES ('i', 'node-a', '', '', 1, %" PRId64 ", 0, 2, 0, -1)",
              AT_S * 1000 - 1000);
-    expect_refused(order, ERR_BUSY, "node node-a runs");
+    expect_refused(order, ERR_BUSY, "node node-a is running");
     order.force = true;
     order.from_s = AT_S; /* that is no mistake */
     result = restore(order);
