@@ -214,6 +214,8 @@ static void outcomes_come_back(void **state)
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_REPEATED), 1);
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_FOREIGN), 1);
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACK_BATCHES), 1);
+    assert_int_equal(counters_get(&counters, COUNTER_RUNS_SUCCEEDED), 1);
+    assert_int_equal(counters_get(&counters, COUNTER_RUNS_FAILED), 1);
     assert_int_equal(submit(f->c, e, 0, &ec), ERR_OK);
 }
 
