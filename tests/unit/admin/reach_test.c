@@ -91,6 +91,10 @@ static void a_flow_leads_to_the_jobs_of_those_that_it_runs(void **state)
     assert_int_equal(reach_get_depth(&reach, z), 3);
     assert_int_equal(reach_get_depth(&reach, none), 1);
     assert_true(reach_leads_to(&reach, z, "b", 0));
+    assert_true(reach_leads_to(&reach, z, "z", 0)); /* one that runs itself leads back to itself */
+    assert_true(reach_leads_to(&reach, z, "another name", reach_find(&reach, "b")->id));
+    assert_false(reach_leads_to(&reach, z, "another name", 0));
+    assert_false(reach_leads_to(&reach, z, "another name", 999));
     assert_false(reach_leads_to(&reach, none, "b", 0));
     assert_int_equal(reach_find(&reach, "gone")->id, 0);
     assert_null(reach_find(&reach, "other"));
