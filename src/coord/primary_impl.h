@@ -53,7 +53,6 @@ struct primary {
     uint32_t session;
     uint64_t next_id;
     bool is_connected;
-    bool was_connected;
     int64_t agreed_timeout_ms; /* as the server gave it */
     int64_t lease_mono_ms;
     bool is_lent; /* the lease is that of this session */

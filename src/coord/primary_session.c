@@ -39,7 +39,6 @@ static void open_session(struct primary *p, int64_t now_mono_ms)
                            .arg = p};
 
     agreed_reset(&p->agreed);
-    p->was_connected = false;
     if (zk_open(&opts, &p->zk, &ec)) {
         p->zk = NULL;
         p->reopen_mono_ms = now_mono_ms + REOPEN_MS; /* coord tells of it */
@@ -80,7 +79,6 @@ static void follow_state(struct primary *p, int64_t now_mono_ms)
     }
     if (state == ZK_CONNECTED && !p->is_connected) {
         p->is_connected = true;
-        p->was_connected = true;
         p->agreed_timeout_ms = zk_get_session_timeout_ms(p->zk);
         agreed_set_connected(&p->agreed, true, zk_get_session_id(p->zk));
     } else if (state != ZK_CONNECTED && p->is_connected) {

@@ -163,7 +163,6 @@ struct batch {
     size_t id_count;
     struct job_spec *jobs[BATCH_MAX];
     struct group_spec *groups[BATCH_MAX];
-    int64_t begun_boot_ms;
 };
 
 static void take_batch(struct triggers *t, struct batch *b)

@@ -10,7 +10,7 @@
 
 /* A place in a text and what went wrong there. */
 struct scan {
-    const char *start, *at, *end;
+    const char *at, *end;
     const char *wrong; /* what was expected at `at`; NULL while all is well */
     bool too_deep;
     bool strict; /* as RFC 8259 has it, rather than what authors get away with */
@@ -257,7 +257,7 @@ static bool skip_value(struct scan *s, enum json_kind *kind)
 
 static enum err check(const char *text, size_t len, bool strict, struct json_value *root, struct errctx *ec)
 {
-    struct scan s = {.start = text, .at = text, .end = text + len, .strict = strict};
+    struct scan s = {.at = text, .end = text + len, .strict = strict};
     struct json_value value;
 
     skip_space(&s);
@@ -296,7 +296,7 @@ enum err json_check_strict(const char *text, size_t len, struct json_value *root
 /* Stands at the next item or name of a checked array or object. */
 static bool find_next(const struct json_value *in, const struct json_place *place, struct scan *s)
 {
-    *s = (struct scan){.start = in->at, .at = place->at ? place->at : in->at + 1, .end = in->at + in->len};
+    *s = (struct scan){.at = place->at ? place->at : in->at + 1, .end = in->at + in->len};
     skip_space(s);
     if (place->at && skip_byte(s, ','))
         skip_space(s);
@@ -363,7 +363,7 @@ static void put_quoted(struct buf *out, const struct json_value *text, size_t ma
 /* What is checked needs no tree to be written again: it is texts, white space, and bytes to copy. */
 void json_put_value(struct buf *out, const struct json_value *value, size_t max)
 {
-    struct scan s = {.start = value->at, .at = value->at, .end = value->at + value->len};
+    struct scan s = {.at = value->at, .end = value->at + value->len};
     size_t limit = out->len + max;
 
     while (s.at < s.end && out->len < limit && !buf_failed(out)) {

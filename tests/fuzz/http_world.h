@@ -371,8 +371,7 @@ static const struct store_features world_features[] = {
      .skip_locked = true,
      .own_tables = true,
      .own_version = 1,
-     .own_complete = true,
-     .mariadb = true},
+     .own_complete = true},
 };
 
 static struct admin *world_make_admin(const struct store_features *features, const struct config *config,

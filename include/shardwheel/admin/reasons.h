@@ -42,7 +42,7 @@ const char *run_reason_name(enum run_reason reason); /* "connection-refused", ..
 /* Texts as they stand in the row. */
 struct run_said {
     enum run_state state;
-    int trigger_code, handle_code;
+    int handle_code;
     const char *trigger_msg; /* or its end; may be NULL, as the next one */
     const char *handle_msg;
 };

@@ -160,7 +160,6 @@ struct failed_row {
     bool grouped;
     struct fire *retries; /* list; its rows are written in the same transaction, their log_id filled in */
     int64_t retry_at_s;   /* the retry becomes a later row of that second, in the same transaction, instead; 0: none */
-    void *memory;         /* private */
 };
 /* Only rows that were still failed and nobody else's are in `rows`. */
 struct failed_batch {

@@ -36,7 +36,6 @@ struct store_features {
     int own_version;   /* of them; 0: not there */
     bool own_complete; /* they have all that this release needs: its version or a newer one */
     bool empty;        /* not one xxl_job table */
-    bool mariadb;
     char server_version[64];
 };
 

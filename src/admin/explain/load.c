@@ -253,8 +253,7 @@ static void read_row(struct loaded *l, const struct told_row *told, bool in_rang
     row->trigger_text = explain_keep(&l->texts, explain_put_reason, told->tail);
     row->handle_text = explain_keep(&l->texts, explain_put_reason, told->handle_head);
     row->value = (const char *)(uintptr_t)l->texts.len;
-    row->said = run_said_name(
-        &(struct run_said){state, told->trigger_code, told->handle_code, told->tail, told->handle_head}, &l->texts);
+    row->said = run_said_name(&(struct run_said){state, told->handle_code, told->tail, told->handle_head}, &l->texts);
     buf_putc(&l->texts, '\0');
 }
 

@@ -246,7 +246,6 @@ void v1_put_audit(struct buf *b, const struct audit_entry *entry)
 void v1_put_outcome(struct buf *out, const struct run_row *row)
 {
     const struct run_said said = {.state = row->state,
-                                  .trigger_code = row->trigger_code,
                                   .handle_code = row->handle_code,
                                   .trigger_msg = row->tail ? row->tail : row->trigger_msg,
                                   .handle_msg = row->handle_msg};

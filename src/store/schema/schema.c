@@ -285,7 +285,6 @@ enum err store_read_features(struct store_session *s, struct store_features *out
     if (e)
         return e;
     f.skip_locked = skip_locked;
-    f.mariadb = db_is_mariadb(s->db);
     snprintf(f.server_version, sizeof f.server_version, "%s", db_server_version(s->db));
     mutex_lock(&s->st->lock);
     s->st->features = f;

@@ -19,8 +19,7 @@ static struct buf value;
 static const char *find(int trigger_code, int handle_code, const char *trigger_msg, const char *handle_msg)
 {
     static char out[200];
-    struct run_said said = {
-        .trigger_code = trigger_code, .handle_code = handle_code, .trigger_msg = trigger_msg, .handle_msg = handle_msg};
+    struct run_said said = {.handle_code = handle_code, .trigger_msg = trigger_msg, .handle_msg = handle_msg};
     enum run_reason reason;
 
     buf_clear(&value);
