@@ -363,9 +363,8 @@ MUST_CHECK enum err random_bytes(void *out, size_t len, struct errctx *ec);
 /* Hex text of `bytes` random bytes; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
-/* Append the rest of an open file, or a whole one; of one that has more than `max` bytes, just more than that.
- * `flags`: of open, besides those for reading. ERR_IO, and ERR_NOTFOUND where there is none, with the words of the
- * system. */
+/* Append the rest of an open file, or a whole one; of one that has more than `max` bytes, just more than that. `flags`:
+ * of open, besides those for reading. ERR_IO, and ERR_NOTFOUND where there is none, with the words of the system. */
 MUST_CHECK enum err file_read_rest(int fd, size_t max, struct buf *out, struct errctx *ec);
 MUST_CHECK enum err file_read(const char *path, int flags, size_t max, struct buf *out, struct errctx *ec);
 

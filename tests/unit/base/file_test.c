@@ -54,6 +54,9 @@ static void too_much_is_not_read(void **state)
     write_file(50000);
     assert_int_equal(file_read(path, 0, 50000, &out, &ec), ERR_OK);
     assert_int_equal(out.len, 50000);
+    buf_clear(&out);
+    assert_int_equal(file_read(path, 0, 16 * 1024, &out, &ec), ERR_OK); /* as much as comes at once */
+    assert_in_range(out.len, 16 * 1024 + 1, 49999);
     buf_fini(&out);
 }
 
