@@ -22,7 +22,8 @@ static void seconds_are_civil_times_of_utc(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct civil c = civil_of_second(cases[i].at_s);
 
-        assert_memory_equal(&c, &cases[i].civil, sizeof c);
+        assert_memory_equal(&c, &cases[i].civil,
+                            offsetof(struct civil, second) + sizeof c.second); /* then it is padded */
         assert_int_equal(civil_to_second(&c), cases[i].at_s);
         assert_true(civil_is_real(&c));
     }
