@@ -73,7 +73,7 @@ static void note(struct lookout *w, const struct watch_item *item, bool looked_u
         lookout_note(w, success, WATCH_NO_SUCCESS, item->job_id, 0, "no success for %" PRId64 " s",
                      item->limits.success_s);
     if (looked_up || done == VERDICT_GOOD)
-        lookout_note(w, done, WATCH_NOT_DONE, item->job_id, 0, "no run has succeeded today by %02d:%02d",
+        lookout_note(w, done, WATCH_NOT_DONE, item->job_id, 0, "no run that was due has succeeded by %02d:%02d",
                      item->limits.done_minute / 60, item->limits.done_minute % 60);
 }
 

@@ -53,8 +53,8 @@ WORDS(any_job, 0, 1, "");
 WORDS(one_job, 1, 1, "the job is missing: its id, its name, or AppName/name");
 WORDS(kind, 1, 1, "the kind of the rule is missing: no_success, long_run, not_done, few_executors or late_shard");
 NUMBER(log_id, rule, 1, INT64_MAX, "the id of the rule is missing", "expected the id of a rule");
-WORDS(step, 3, 3, "the id of the flow run, the name of the step or the action is missing");
-WORDS(versions, 3, 3, "the name of the flow or one of two versions is missing");
+WORDS(step, 3, 3, "expected the id of the flow run, the name of the step and the action");
+WORDS(versions, 3, 3, "expected the name of the flow and two versions");
 
 const struct ctl_form ctl_forms[] = {
     {"jobs", CTL_JOBS, "[--group APP] [--text T] [--tag TAG] [--running yes|no] [--result failed] [--limit N] [--json]",

@@ -45,7 +45,7 @@ static const struct original_row rows[] = {
     {"debug", ORIGINAL_IGNORED, "see shardwheel.log.level"},
     {"trace", ORIGINAL_IGNORED, "see shardwheel.log.level"},
 
-    {"shardwheel.http.max-body", ORIGINAL_WARNED, "the body of a request may have 64 MiB"},
+    {"shardwheel.http.max-body", ORIGINAL_WARNED, "the body of a callback may have 64 MiB"},
     {"shardwheel.dispatch.threads", ORIGINAL_WARNED, "two event loops send all fires"},
     {"shardwheel.dispatch.queue-max", ORIGINAL_WARNED, "200,000 fires can wait for their executors"},
     {"shardwheel.dispatch.per-address", ORIGINAL_WARNED,

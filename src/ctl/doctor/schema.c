@@ -197,8 +197,8 @@ static enum err tell_offered(struct doctor *d, struct errctx *ec)
     if (!e && jobs > MANY_JOBS && !d->features.info_next_index)
         doctor_tell(d, DOCTOR_NOTE, "index_offered", "table xxl_job_info", NULL,
                     "There are about %" PRId64
-                    " jobs: each node reads all of them once a second. The last index of sql/index.sql helps if there "
-                    "are more than 80 jobs per fire per second.",
+                    " jobs: each node reads all of them once a second. The last index of sql/index.sql helps if the "
+                    "number of jobs, times the number of nodes, is more than about 80 times the fires per second.",
                     jobs);
     return e;
 }

@@ -404,7 +404,7 @@ static void no_password_of_the_command_line_is_told(void **state)
     check_error(ARGS("ctl", "flow", "show"), NO_ENV,
                 "the name of the flow is missing; usage: shardwheelctl flow show NAME");
     check_error(ARGS("ctl", "flow", "runs", "a", "b"), NO_ENV, "one argument too many");
-    check_error(ARGS("ctl", "flow", "step", "1", "a"), NO_ENV, "or the action is missing");
+    check_error(ARGS("ctl", "flow", "step", "1", "a"), NO_ENV, "the name of the step and the action");
     check_error(ARGS("ctl", "flow", "apply"), NO_ENV, "-f and the file");
     check_error(ARGS("ctl", "flow", "apply", "-f"), NO_ENV, "its value is missing");
     check_error(ARGS("ctl", "apply"), NO_ENV, "-f and the file");

@@ -280,6 +280,7 @@ test.each(looks)('the pages of flows: $name', { timeout: 120_000 }, async (look)
       `/flows/${id}/versions`,
       `/flows/${id}/edit`,
       `/flow-runs/${run}`,
+      `/flow-runs/${run}?step=bad`,
       `/flows/new?ofJob=${stage.jobs.stopped}`, // the last one: it asks who leaves it
     ]
   }
