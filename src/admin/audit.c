@@ -29,6 +29,7 @@ static bool put_member(struct audit_diff *d, struct buf *side, const char *name)
     size_t begun = side->len;
 
     buf_append(member_name(side, name), d->value.data, d->value.len);
+    side->failed |= buf_failed(&d->value);
     if (buf_failed(side) || side->len <= AUDIT_SIDE_MAX - LEFT_OUT_ROOM)
         return true;
     side->len = begun;

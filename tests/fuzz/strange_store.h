@@ -51,8 +51,7 @@ static inline void set_features(struct store *st, unsigned bits)
                                            .skip_locked = bits & 8,
                                            .own_tables = true,
                                            .own_version = 1,
-                                           .own_complete = true,
-                                           .mariadb = bits & 16};
+                                           .own_complete = true};
     if (bits & 32) {
         strcpy(st->features.log_handle_code_name, "i_code");
         strcpy(st->features.log_job_id_name, "i_job");

@@ -85,7 +85,7 @@ def test_nothing_from_before_a_restore_is_sent_again(cluster):
     tables.execute("INSERT INTO shardwheel_node SELECT 'f', 'fresh', '', '', 1, beat_ms + 60000, 0, 0, 0, -1, 1 "
                    "FROM shardwheel_node LIMIT 1")
     refused = cluster.ctl("after-restore")
-    assert refused.returncode == 1 and "node fresh runs" in refused.stderr, refused.stderr
+    assert refused.returncode == 1 and "node fresh is running" in refused.stderr, refused.stderr
     tables.execute("DELETE FROM shardwheel_node WHERE node = 'fresh'")
     before = cluster_state(tables)
     planned = set(tables.open_rows())

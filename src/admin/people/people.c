@@ -195,7 +195,7 @@ enum err person_write(struct admin *a, const struct actor *actor, const struct u
         e = store_change_user(s, from, to, who && who->session[0] ? who->session : NULL, who && who->java, row,
                               &r->text);
     if (e == ERR_STATE)
-        e = refuse(r, REFUSED_TAKEN, "username", "another user has that name");
+        e = refuse(r, REFUSED_TAKEN, "username", "another user has this name");
     else if (s && e == ERR_NOTFOUND)
         e = refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, shown->id);
     if (from)

@@ -107,7 +107,7 @@ static void take_edit(struct v1_call *c, struct batch_call *b)
     take_tags(c, b);
     if (b->order.action == BATCH_EDIT && !b->given.columns && !b->given.settings && !*b->add_tags && !*b->remove_tags)
         v1_note(c, REFUSED_REQUIRED, "edit",
-                is_there ? "edit has no members" : "the action edit needs edit, addTags or removeTags");
+                is_there ? "edit has nothing to change" : "the action edit needs edit, addTags or removeTags");
     b->order.edit = (struct job_edit){.edit = put_edit, .arg = b};
 }
 

@@ -330,7 +330,7 @@ static void take_clear(struct v1_call *c, struct run_clear *clear)
     if (!clear->type && !clear->keep && !clear->before_s)
         v1_note(c, REFUSED_REQUIRED, "type", "type, before or keepNewest must say what to delete");
     if (clear->type && (clear->keep || clear->before_s))
-        v1_note(c, REFUSED_INVALID, "type", "type is all: before and keepNewest cannot be used with it");
+        v1_note(c, REFUSED_INVALID, "type", "before and keepNewest cannot be used with type");
 }
 
 /* Rows without a time are there where all go, by id alone. */
