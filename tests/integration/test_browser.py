@@ -9,31 +9,40 @@ from harness.browser import RESULTS, Stage, run_tasks
 
 pytestmark = pytest.mark.slow(150)
 
+# Two browsers at a time: more of them take the processors from each other and from all other tests.
+first = pytest.mark.xdist_group("first browser")
+second = pytest.mark.xdist_group("second browser")
+
 
 @pytest.fixture
 def stage(cluster):
     return Stage(cluster)
 
 
+@first
 def test_tasks(stage):
     """Each task in one language; a unit test compares the texts of all languages."""
     run_tasks(stage, "en", ["tasks/"], "tasks")
 
 
+@first
 def test_every_page(stage):
     run_tasks(stage, "en", ["pages/"], "pages")
 
 
+@second
 def test_details(stage):
     run_tasks(stage, "zh-TW", ["details/"], "details")
 
 
+@second
 def test_flows(stage):
     """Each task once, and each language: English for who makes flows, Chinese for who only reads them."""
     run_tasks(stage, "en", ["flows/flows", "flows/edit"], "flows-makers")
     run_tasks(stage, "zh-CN", ["flows/readers"], "flows-readers")
 
 
+@second
 def test_roles_and_people_together(stage):
     out = os.path.join(RESULTS, "others")
     os.makedirs(out, exist_ok=True)
