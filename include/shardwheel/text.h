@@ -46,6 +46,8 @@ struct text_part {
 /* Without what is not above a blank at both ends, as String.trim of Java. */
 struct text_part text_trim(const char *text);
 struct text_part text_trim_part(struct text_part part);
+/* Without blanks and tabs at both ends, and nothing else: of what protocols say. */
+struct text_part text_trim_blanks(struct text_part part);
 
 /* The next item of a list with commas between them; *list moves behind it. False: there is none; nothing stands behind
  * a last comma. */

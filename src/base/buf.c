@@ -197,6 +197,18 @@ void buf_put_base64url(struct buf *b, const void *data, size_t len)
         b->data[i] = b->data[i] == '+' ? '-' : b->data[i] == '/' ? '_' : b->data[i];
 }
 
+void hex_write(const void *data, size_t len, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < len; i++) {
+        *out++ = digits[bytes[i] >> 4];
+        *out++ = digits[bytes[i] & 15];
+    }
+    *out = '\0';
+}
+
 void buf_put_hex(struct buf *b, const void *data, size_t len)
 {
     const char *at = data;

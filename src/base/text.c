@@ -66,18 +66,6 @@ char *str_pack(char **at, const char *s)
     return copy;
 }
 
-void hex_write(const void *data, size_t len, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-    const unsigned char *bytes = data;
-
-    for (size_t i = 0; i < len; i++) {
-        *out++ = digits[bytes[i] >> 4];
-        *out++ = digits[bytes[i] & 15];
-    }
-    *out = '\0';
-}
-
 /* getrandom gives up to 256 bytes whole, or none. */
 enum err random_bytes(void *out, size_t len, struct errctx *ec)
 {
@@ -134,6 +122,17 @@ struct text_part text_trim_part(struct text_part part)
         part.len--;
     }
     while (part.len && (unsigned char)part.at[part.len - 1] <= ' ')
+        part.len--;
+    return part;
+}
+
+struct text_part text_trim_blanks(struct text_part part)
+{
+    while (part.len && (*part.at == ' ' || *part.at == '\t')) {
+        part.at++;
+        part.len--;
+    }
+    while (part.len && (part.at[part.len - 1] == ' ' || part.at[part.len - 1] == '\t'))
         part.len--;
     return part;
 }

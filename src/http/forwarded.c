@@ -9,7 +9,7 @@
 /* The part of a list up to the comma, without blanks: false when there is none or it does not fit. */
 static bool copy_element(struct text_part item, char *out, size_t size)
 {
-    item = text_trim_part(item);
+    item = text_trim_blanks(item);
     if (!item.len || item.len >= size)
         return false;
     memcpy(out, item.at, item.len);
@@ -99,5 +99,5 @@ bool request_get_host(const struct http_request *q, char *out, size_t size)
     if (host && text_next_item(&host, &item) && copy_element(item, out, size) && is_host(out))
         return true;
     host = request_get_header(q, "Host");
-    return host && copy_element(text_trim(host), out, size) && is_host(out);
+    return host && copy_element((struct text_part){host, strlen(host)}, out, size) && is_host(out);
 }

@@ -128,7 +128,7 @@ static bool has_word(const char *list, const char *word)
     struct text_part item;
 
     while (text_next_item(&list, &item)) {
-        item = text_trim_part(item);
+        item = text_trim_blanks(item);
         if (item.len == strlen(word) && !strncasecmp(item.at, word, item.len))
             return true;
     }

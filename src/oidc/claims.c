@@ -75,7 +75,7 @@ static void each_claim(const char *names, const struct document *d, void (*put)(
     struct text_part name;
 
     while (text_next_item(&names, &name)) {
-        name = text_trim_part(name);
+        name = text_trim_blanks(name);
         if (name.len)
             document_each_text(d, name.at, name.len, put, arg);
     }

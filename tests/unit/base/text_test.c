@@ -380,6 +380,9 @@ static void blanks_around_a_text_go(void **state)
     assert_int_equal(part.len, 3);
     assert_memory_equal(part.at, "a b", 3);
     assert_int_equal(text_trim(" \r\n").len, 0);
+    part = text_trim_blanks((struct text_part){"\t \002a b\n\t ", 8});
+    assert_true(part.len == 5 && memcmp(part.at, "\002a b\n", 5) == 0);
+    assert_int_equal(text_trim_blanks((struct text_part){"\t ", 2}).len, 0);
     part = text_trim_part((struct text_part){" ab", 2});
     assert_int_equal(part.len, 1);
     assert_int_equal(*part.at, 'a');

@@ -16,7 +16,7 @@ bool local_may_login(const char *setting, const char *name)
     if (!strcasecmp(setting, "none")) /* also of whom that is the name */
         return false;
     while (text_next_item(&setting, &item)) {
-        item = text_trim_part(item);
+        item = text_trim_blanks(item);
         if (item.len == len && len && !strncasecmp(item.at, name, len))
             return true;
     }
